@@ -1,0 +1,131 @@
+//! Starts processes and holds the clock; the only place here that does either.
+//!
+//! Both sides of a row go through the same functions, so that what the bench itself costs is the
+//! same on both. Commands are built before the clock starts. Nothing is set on them that would
+//! keep the standard library from `posix_spawn`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+/// Variables of the caller's shell that would change what is measured.
+const UNSET: &[&str] = &[
+    "DOUBLETAP_STORE",
+    "DOUBLETAP_NAMESPACE",
+    "DOUBLETAP_LOG",
+    "DOUBLETAP_SOURCE",
+    "DOUBLETAP_TOKEN",
+    "DOUBLETAP_HELD",
+    "BKT_TTL",
+    "BKT_SCOPE",
+    "BKT_CACHE_DIR",
+];
+
+/// Returns a command that reads nothing and whose output nobody sees.
+pub(crate) fn command(program: &Path) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "a bench of whole processes starts processes")]
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    for name in UNSET {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Finds a program in the search path; its full path spares the peer that search later.
+pub(crate) fn find(name: &str) -> Result<Option<PathBuf>> {
+    let found = say(Path::new("/bin/sh"), &["-c", "command -v \"$1\"", "sh", name])?;
+    Ok(found.map(PathBuf::from))
+}
+
+/// Finds a program that has to be there.
+pub(crate) fn need(name: &str) -> Result<PathBuf> {
+    find(name)?.with_context(|| format!("{name}: not installed"))
+}
+
+/// Returns the first line a program prints, or nothing if it fails.
+pub(crate) fn say(program: &Path, arguments: &[&str]) -> Result<Option<String>> {
+    let output = command(program)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .output()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next().map(str::to_owned);
+    Ok(line.filter(|_| output.status.success()))
+}
+
+/// Returns what some work gave and how long it took.
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let start = Instant::now();
+    let result = work();
+    (start.elapsed(), result)
+}
+
+/// Runs one process from start to end.
+pub(crate) fn one(mut command: Command) -> Result<Duration> {
+    let (time, status) = timed(|| command.status());
+    expect_success(&command, status)?;
+    Ok(time)
+}
+
+/// Starts all processes at once and waits for the last.
+pub(crate) fn herd(mut commands: Vec<Command>) -> Result<Duration> {
+    let (time, statuses) = timed(|| {
+        // All are started before any is waited for, and all are waited for before an error counts.
+        let children: Vec<_> = commands.iter_mut().map(Command::spawn).collect();
+        let end = |child: io::Result<Child>| child.and_then(|mut child| child.wait());
+        children.into_iter().map(end).collect::<Vec<_>>()
+    });
+    for (command, status) in commands.iter().zip(statuses) {
+        expect_success(command, status)?;
+    }
+    Ok(time)
+}
+
+/// Runs processes, `width` of them at a time, and waits for the last.
+pub(crate) fn side_by_side(width: usize, commands: Vec<Command>) -> Result<Duration> {
+    let rest = Mutex::new(commands.into_iter());
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || -> Result<()> {
+        while let Some(mut command) = next() {
+            let status = command.status();
+            expect_success(&command, status)?;
+        }
+        Ok(())
+    };
+    let (time, results) = timed(|| {
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..width).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+        })
+    });
+    for result in results {
+        result.map_err(|_| anyhow::anyhow!("a thread of the bench panicked"))??;
+    }
+    Ok(time)
+}
+
+fn expect_success(command: &Command, status: io::Result<ExitStatus>) -> Result<()> {
+    let program = command.get_program().display();
+    let status = status.with_context(|| format!("cannot start {program}"))?;
+    ensure!(
+        status.success(),
+        "{program} {:?} ended with {status} instead of success",
+        command.get_args().collect::<Vec<_>>()
+    );
+    Ok(())
+}
+
+/// Fails unless the command that appends a line to `counter` ran exactly once.
+pub(crate) fn expect_one_run(counter: &str) -> Result<()> {
+    let lines = fs::read_to_string(counter).unwrap_or_default().lines().count();
+    ensure!(lines == 1, "{counter}: the command ran {lines} times instead of exactly once");
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! The rules of claiming, free of any input or output.
+//!
+//! Everything here is a value or a function of values: what a key is, what an
+//! attempt is, who holds it, what time means, and [`decide`](decide::decide),
+//! the one function that says what a caller may do. Stores, processes and
+//! verbs call in here; nothing in here calls out.
+
+pub mod attempt;
+pub mod decide;
+pub mod duration;
+pub mod fence;
+pub mod fingerprint;
+pub mod held;
+pub mod holder;
+pub mod id;
+pub mod key;
+pub mod outcome;
+pub mod standing;
+pub mod time;
+
+#[cfg(test)]
+mod samples;

@@ -1,0 +1,173 @@
+//! An attempt: one claim and what became of it.
+
+use std::time::Duration;
+
+use super::fence::Fence;
+use super::fingerprint::Fingerprint;
+use super::holder::{Group, Holder};
+use super::id::{OperationId, Token};
+use super::outcome::Outcome;
+use super::time::{Expiry, Until, WallMs};
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Claimed and not ended.
+    Running,
+    /// Ended, and its outcome is a record.
+    Done,
+    /// Ended without a record: the next call runs again.
+    Failed,
+    /// Its holder died without recording an outcome.
+    Interrupted,
+    /// Dropped on purpose.
+    Forgotten,
+}
+
+impl State {
+    /// Every state, in the order of the vocabulary.
+    pub const ALL: [State; 5] =
+        [Self::Running, Self::Done, Self::Failed, Self::Interrupted, Self::Forgotten];
+
+    /// The word for it in stores and reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Forgotten => "forgotten",
+        }
+    }
+
+    /// Reads the word that [`State::as_str`] writes.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+/// Why an attempt was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nothing was on record.
+    Ordinary,
+    /// `--rerun`: a record was in force, and stays so unless this succeeds.
+    Rerun,
+}
+
+/// Whether processes of a dead attempt may still be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remains {
+    /// Nobody has looked yet.
+    Possible,
+    /// Nobody is left.
+    None,
+}
+
+/// Where a record's end came from; prune spares what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// The caller named an end with an option.
+    Explicit,
+    /// Nobody did.
+    Default,
+}
+
+/// What is kept of the command line: enough to recognise it, nothing that
+/// could be a password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandSummary {
+    /// The first word.
+    pub word: String,
+    /// How many words there are.
+    pub words: u32,
+}
+
+/// What is kept of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputSummary {
+    /// Bytes of both streams that were kept.
+    pub bytes: u64,
+    /// Whether that is all there was.
+    pub extent: Extent,
+}
+
+/// Whether an output was kept whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// Only the first part.
+    Truncated,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// When.
+    pub at: WallMs,
+    /// How the command ended, if that is known.
+    pub outcome: Option<Outcome>,
+    /// Why, where the outcome alone does not say it.
+    pub reason: Option<String>,
+    /// How long the command ran, if it did.
+    pub run: Option<Duration>,
+    /// The output, if any was kept.
+    pub output: Option<OutputSummary>,
+    /// When the record stops being replayed.
+    pub expiry: Expiry,
+    /// Whether somebody asked for that expiry.
+    pub promise: Promise,
+    /// Until when the key is busy after a failure.
+    pub retry_at: Option<Until>,
+}
+
+/// One attempt: one row of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Its number within its key: 1, 2, 3 …
+    pub generation: i64,
+    /// What became of it.
+    pub state: State,
+    /// What it tries to get done.
+    pub operation: OperationId,
+    /// Its number within its operation: 1, 2, 3 …
+    pub number: u32,
+    /// Why it was made.
+    pub origin: Origin,
+    /// The proof of ownership.
+    pub token: Token,
+    /// Its fencing token.
+    pub fence: Fence,
+    /// What was asked for.
+    pub fingerprint: Fingerprint,
+    /// The command, in short.
+    pub command: CommandSummary,
+    /// Who claimed it.
+    pub holder: Holder,
+    /// The inode of the lock file on which its holder holds a byte, where
+    /// there are such locks.
+    pub lock_inode: Option<u64>,
+    /// What its command is, once that was noted.
+    pub group: Option<Group>,
+    /// Whether processes of it may be left.
+    pub remains: Remains,
+    /// The length of its lease.
+    pub lease: Duration,
+    /// The end of its lease.
+    pub until: Until,
+    /// When it was claimed.
+    pub started: WallMs,
+    /// How it ended; absent while it runs.
+    pub end: Option<End>,
+}
+
+impl Attempt {
+    /// How its command ended, if that is known.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.end.as_ref().and_then(|end| end.outcome)
+    }
+}

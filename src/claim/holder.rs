@@ -1,0 +1,65 @@
+//! Who holds a claim, and what can be known of him.
+
+use super::time::BootId;
+
+/// When a process started, in the kernel's clock ticks since boot; with the
+/// pid it names one process, because a pid alone is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartTime(pub u64);
+
+/// The inode of a PID namespace: a pid means nothing outside its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PidNamespace(pub u64);
+
+/// The process that claimed, for people to find. Whether it lives is the
+/// kernel's to say, through a lock (DESIGN section 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The machine's name.
+    pub host: String,
+    /// The start of the kernel it ran under.
+    pub boot_id: BootId,
+    /// Its process id, in its own PID namespace.
+    pub pid: i32,
+    /// When it started.
+    pub start: StartTime,
+    /// Its PID namespace.
+    pub pid_namespace: PidNamespace,
+}
+
+/// How far the command's processes can be told from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The command leads a process group of its own.
+    Group,
+    /// The command shares our group, because of a controlling terminal.
+    Process,
+}
+
+/// What the command is, noted right after it was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Whether `id` is a process group or a single process.
+    pub reach: Reach,
+    /// The process group, which is also its leader's pid; or the pid.
+    pub id: i32,
+    /// When the leader started.
+    pub start: StartTime,
+    /// The session it belongs to.
+    pub session: i32,
+    /// The PID namespace in which these numbers mean something.
+    pub pid_namespace: PidNamespace,
+}
+
+/// What is known of a running attempt's holder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// The wrapper lives: it holds its lock.
+    Alive,
+    /// The wrapper is gone, but its command lives.
+    Orphaned,
+    /// Nobody is left.
+    Gone,
+    /// Nothing can be known from here: the lease decides.
+    Unknown,
+}

@@ -1,0 +1,183 @@
+//! The command line: clap types, and one-line errors.
+//!
+//! Everything that can be wrong with an argument is found here, before a store
+//! is opened. Everything after the first `--` is the command, byte for byte.
+
+pub mod once;
+pub mod operate;
+mod values;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::claim::key::{Key, Namespace};
+
+pub use once::OnceArgs;
+pub use operate::{CompleteArgs, ForgetArgs, ListArgs, PruneArgs, ShowArgs};
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "doubletap",
+    version,
+    about = "Makes shell scripts, cron jobs and CI steps safe to run twice",
+    disable_help_subcommand = true,
+    after_help = "Exit statuses: the command's own; 64 usage, 65 the key was used for something else, \
+                  69 claim lost, 70 a person must decide, 73 output not written, 74 not recorded, \
+                  75 busy, 125 doubletap failed, 126 not executable, 127 not found."
+)]
+pub struct Cli {
+    /// What holds for every verb.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Options that every verb takes, before or after its name.
+#[derive(Args, Clone, Debug)]
+pub struct Global {
+    /// Keep the state in this file
+    #[arg(long, global = true, env = "DOUBLETAP_STORE", value_name = "PATH", value_parser = values::store())]
+    pub store: Option<PathBuf>,
+
+    /// Separate equal keys [default: default]
+    #[arg(long, global = true, env = "DOUBLETAP_NAMESPACE", value_name = "NS", value_parser = values::namespace())]
+    pub namespace: Option<Namespace>,
+
+    /// Say nothing about a busy key or a take-over
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Say on stderr what happened, replays included
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+
+    /// Append one JSON line for each call to this file
+    #[arg(long, global = true, env = "DOUBLETAP_LOG", value_name = "FILE", value_parser = values::path())]
+    pub log: Option<PathBuf>,
+
+    /// Label the caller in the report
+    #[arg(long, global = true, env = "DOUBLETAP_SOURCE", value_name = "NAME")]
+    pub source: Option<String>,
+
+    /// Wait this long for the store itself
+    #[arg(long, global = true, value_name = "DUR", default_value = "10s", value_parser = values::positive)]
+    pub store_timeout: Duration,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a command once per key, and replay its output and exit status
+    Once(Box<OnceArgs>),
+    /// Show what is known of a key
+    Show(ShowArgs),
+    /// List the keys, the newest first
+    List(ListArgs),
+    /// Drop a key on purpose: the next call runs again
+    Forget(ForgetArgs),
+    /// Say how an interrupted attempt ended
+    Complete(CompleteArgs),
+    /// Remove old records
+    Prune(PruneArgs),
+}
+
+/// Why nothing is to be done.
+#[derive(Debug)]
+pub enum Stop {
+    /// A text was asked for: help or the version.
+    Text(String),
+    /// The arguments are wrong; a lower-case fragment in one line.
+    Usage(String),
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// [`Stop`] when there is nothing to do, or when the arguments are wrong.
+pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(args);
+    let parsed = matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    parsed.map_err(|error| stop(&error, args))
+}
+
+fn stop(error: &clap::Error, args: &[OsString]) -> Stop {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Text(error.to_string()),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Stop::Usage("what is to be done? see doubletap --help".to_owned())
+        }
+        ErrorKind::UnknownArgument => {
+            Stop::Usage(missing_dashes(error, args).unwrap_or_else(|| one_line(error)))
+        }
+        _ => Stop::Usage(one_line(error)),
+    }
+}
+
+/// The first paragraph of what clap says, in one line and without its label.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let paragraph = text.split("\n\n").next().unwrap_or_default();
+    let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    format!("{line}; see doubletap --help")
+}
+
+/// A command without the `--` before it looks like an argument too many.
+fn missing_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let takes_command = args.iter().any(|arg| arg == "once");
+    let has_dashes = args.iter().any(|arg| arg == "--");
+    if word.starts_with('-') || !takes_command || has_dashes {
+        return None;
+    }
+    let at = args.iter().position(|arg| arg.to_str() == Some(word.as_str()))?;
+    let quoted = |words: &[OsString]| {
+        let words = words.iter().map(|word| crate::text::quote(&word.to_string_lossy()));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    Some(format!(
+        "a command goes after --: doubletap {} -- {}",
+        quoted(args.get(1..at)?),
+        quoted(args.get(at..)?)
+    ))
+}
+
+/// A key given in its place or with `--key`.
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+pub struct KeyArgs {
+    /// The key: 1 to 1024 bytes of UTF-8 without control characters
+    #[arg(value_name = "KEY", value_parser = values::key())]
+    positional: Option<Key>,
+
+    /// The key, if it begins with a dash
+    #[arg(long = "key", value_name = "KEY", value_parser = values::key(), allow_hyphen_values = true)]
+    named: Option<Key>,
+}
+
+impl KeyArgs {
+    /// The key.
+    ///
+    /// # Panics
+    /// Never: clap requires exactly one of the two.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        self.positional.as_ref().or(self.named.as_ref()).unwrap_or_else(|| unreachable!())
+    }
+}
+
+/// The words of a command, shown as one line of a message.
+#[must_use]
+pub fn first_word(command: &[OsString]) -> &OsStr {
+    command.first().map_or(OsStr::new(""), OsString::as_os_str)
+}

@@ -1,0 +1,75 @@
+//! The verbs that look after a store.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{KeyArgs, values};
+
+/// Arguments of `show`.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// The key.
+    #[command(flatten)]
+    pub key: KeyArgs,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `forget`.
+#[derive(Args, Debug)]
+pub struct ForgetArgs {
+    /// The key.
+    #[command(flatten)]
+    pub key: KeyArgs,
+
+    /// Drop it even while its holder lives
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `complete`.
+#[derive(Args, Debug)]
+pub struct CompleteArgs {
+    /// The key.
+    #[command(flatten)]
+    pub key: KeyArgs,
+
+    /// Settle an attempt whose holder died without recording an outcome
+    #[arg(long, required = true)]
+    pub unresolved: bool,
+
+    /// The exit status to record
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub exit_code: u8,
+}
+
+/// Arguments of `prune`.
+#[derive(Args, Debug)]
+pub struct PruneArgs {
+    /// Remove keys whose newest attempt ended longer ago than this
+    #[arg(long, value_name = "DUR", value_parser = values::any_duration)]
+    pub older_than: Duration,
+
+    /// Remove nothing, and say what would go
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Also remove records whose --ttl still runs, however young
+    #[arg(long)]
+    pub force: bool,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}

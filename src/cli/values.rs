@@ -1,0 +1,82 @@
+//! Value parsers: a text becomes a value of the domain, or a reason why not.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+
+use crate::claim::duration::{self, Limit};
+use crate::claim::fingerprint::{BadPart, Part};
+use crate::claim::key::{self, Key, Namespace};
+use crate::claim::outcome::{BadCodes, RecordPolicy};
+
+use super::once::ReportTarget;
+
+pub(super) fn key() -> impl TypedValueParser<Value = Key> {
+    OsStringValueParser::new().try_map(|text| Key::from_os(&text))
+}
+
+pub(super) fn namespace() -> impl TypedValueParser<Value = Namespace> {
+    OsStringValueParser::new().try_map(|text: OsString| {
+        text.to_str().ok_or(key::Refused::NotUtf8).and_then(Namespace::new)
+    })
+}
+
+pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text: OsString| {
+        if text.is_empty() {
+            return Err("it is empty (is a shell variable unset?)");
+        }
+        Ok(PathBuf::from(text))
+    })
+}
+
+pub(super) fn store() -> impl TypedValueParser<Value = PathBuf> {
+    path().try_map(|path| {
+        let scheme = path.to_str().and_then(|text| text.split_once("://"));
+        match scheme {
+            Some((scheme, _)) => Err(format!("this build has no {scheme} store; name a file")),
+            None => Ok(path),
+        }
+    })
+}
+
+pub(super) fn report() -> impl TypedValueParser<Value = ReportTarget> {
+    path().try_map(|path| {
+        let Some(number) = path.to_str().and_then(|text| text.strip_prefix("fd:")) else {
+            return Ok(ReportTarget::File(path));
+        };
+        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| number.parse().ok()).flatten();
+        number.map(ReportTarget::Descriptor).ok_or("a descriptor is written fd:3")
+    })
+}
+
+pub(super) fn positive(text: &str) -> Result<Duration, duration::Refused> {
+    duration::parse_positive(text)
+}
+
+pub(super) fn any_duration(text: &str) -> Result<Duration, duration::Refused> {
+    duration::parse(text)
+}
+
+pub(super) fn claim_ttl(text: &str) -> Result<Duration, duration::Refused> {
+    duration::parse_claim(text)
+}
+
+pub(super) fn ttl(text: &str) -> Result<Limit, duration::Refused> {
+    duration::parse_ttl(text)
+}
+
+pub(super) fn wait(text: &str) -> Result<Limit, duration::Refused> {
+    duration::parse_wait(text)
+}
+
+pub(super) fn record(text: &str) -> Result<RecordPolicy, BadCodes> {
+    RecordPolicy::parse(text)
+}
+
+pub(super) fn part(text: &str) -> Result<Part, BadPart> {
+    Part::parse(text)
+}

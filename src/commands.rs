@@ -1,0 +1,65 @@
+//! The use cases: one file per verb.
+//!
+//! Each turns arguments into calls of a store and of the machine, and what
+//! comes back into sentences and an exit status.
+
+pub mod complete;
+mod context;
+pub mod forget;
+pub mod list;
+pub mod once;
+pub mod prune;
+pub mod show;
+
+use std::io;
+
+use crate::cli::{Cli, Stop, Verb};
+use crate::exit::{self, Ending, Refusal};
+use crate::report::voice::{Voice, Volume, print};
+
+use context::Context;
+
+/// Does what the command line says.
+pub fn run(cli: Cli) -> Ending {
+    let voice = Voice::new(match (cli.global.quiet, cli.global.verbose) {
+        (true, _) => Volume::Quiet,
+        (_, true) => Volume::Verbose,
+        _ => Volume::Normal,
+    });
+    let done = Context::new(cli.global, voice).and_then(|context| match cli.verb {
+        Verb::Once(args) => once::run(&context, &args),
+        Verb::Show(args) => show::run(&context, &args),
+        Verb::List(args) => list::run(&context, &args),
+        Verb::Forget(args) => forget::run(&context, &args),
+        Verb::Complete(args) => complete::run(&context, &args),
+        Verb::Prune(args) => prune::run(&context, &args),
+    });
+    done.unwrap_or_else(|error| {
+        voice.warn(&format!("{error:#}"));
+        Ending::Status(status_of(&error))
+    })
+}
+
+/// Ends a call that has nothing to do.
+pub fn stop(stop: &Stop) -> Ending {
+    match stop {
+        Stop::Text(text) => match print(text) {
+            Ok(()) => Ending::OK,
+            Err(_) => Ending::Status(exit::FAILED),
+        },
+        Stop::Usage(message) => {
+            Voice::new(Volume::Normal).warn(message);
+            Ending::Status(exit::USAGE)
+        }
+    }
+}
+
+fn status_of(error: &anyhow::Error) -> u8 {
+    error.downcast_ref::<Refusal>().map_or(exit::FAILED, |refusal| refusal.status)
+}
+
+/// Prints what a verb was asked for.
+fn show_text(text: &str) -> anyhow::Result<Ending> {
+    print(text).map_err(|why: io::Error| anyhow::anyhow!("standard output: {why}"))?;
+    Ok(Ending::OK)
+}

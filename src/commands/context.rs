@@ -1,0 +1,156 @@
+//! What every verb starts from: the store's place, the namespace, the voice.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use directories::ProjectDirs;
+
+use crate::claim::attempt::{Attempt, State};
+use crate::claim::decide::Seen;
+use crate::claim::holder::Life;
+use crate::claim::key::{Key, Kind, Namespace, Subject};
+use crate::claim::time::{Clock as _, Now};
+use crate::cli::Global;
+use crate::exit::{self, Refusal};
+use crate::process::clock::SystemClock;
+use crate::process::live::LiveFile;
+use crate::report::voice::Voice;
+use crate::store::sqlite::{Access, SqliteStore};
+use crate::store::{Liveness as _, StoreError};
+use crate::text::quote;
+
+/// What every verb starts from.
+pub(super) struct Context {
+    /// What is said, and how much.
+    pub(super) voice: Voice,
+    /// The machine's clocks.
+    pub(super) clock: Arc<SystemClock>,
+    /// Where calls are logged.
+    pub(super) log: Option<PathBuf>,
+    /// The caller's label.
+    pub(super) source: Option<String>,
+    namespace: Option<Namespace>,
+    store: PathBuf,
+    store_named: Option<PathBuf>,
+    store_timeout: Duration,
+}
+
+impl Context {
+    /// Reads the global options.
+    pub(super) fn new(global: Global, voice: Voice) -> anyhow::Result<Self> {
+        let store = match &global.store {
+            Some(path) => path.clone(),
+            None => default_store()?,
+        };
+        let store = std::path::absolute(&store)
+            .with_context(|| format!("the store {} has no absolute path", store.display()))?;
+        Ok(Self {
+            voice,
+            clock: Arc::new(SystemClock::default()),
+            log: global.log,
+            source: global.source,
+            namespace: global.namespace,
+            store,
+            store_named: global.store,
+            store_timeout: global.store_timeout,
+        })
+    }
+
+    /// A key's chain in the namespace of this call.
+    pub(super) fn subject(&self, key: &Key) -> anyhow::Result<Subject> {
+        let namespace = match &self.namespace {
+            Some(named) => named.clone(),
+            None => Namespace::new("default")?,
+        };
+        Ok(Subject { kind: Kind::Once, namespace, key: key.clone() })
+    }
+
+    /// The namespace that was named, if one was.
+    pub(super) fn named_namespace(&self) -> Option<&Namespace> {
+        self.namespace.as_ref()
+    }
+
+    /// The store's absolute path.
+    pub(super) fn store_path(&self) -> &Path {
+        &self.store
+    }
+
+    /// The lock file of the store.
+    pub(super) fn live_file(&self) -> LiveFile {
+        LiveFile::beside(&self.store, self.clock.boot_id().clone())
+    }
+
+    /// Opens the store to claim, creating it where it is missing.
+    pub(super) fn open_to_write(&self) -> Result<SqliteStore, StoreError> {
+        let opened = self.open(Access::Write)?;
+        opened.ok_or_else(|| {
+            StoreError::new(
+                crate::store::Trouble::Other,
+                format!("the store {} vanished while it was opened", self.store.display()),
+            )
+        })
+    }
+
+    /// Opens the store to look; nothing where there is none.
+    pub(super) fn open_to_read(&self) -> Result<Option<SqliteStore>, StoreError> {
+        self.open(Access::Read)
+    }
+
+    /// Opens the store to change what is there; nothing where there is none.
+    pub(super) fn open_existing(&self) -> Result<Option<SqliteStore>, StoreError> {
+        if self.store.exists() { self.open(Access::Write) } else { Ok(None) }
+    }
+
+    fn open(&self, access: Access) -> Result<Option<SqliteStore>, StoreError> {
+        let clock = Arc::clone(&self.clock);
+        SqliteStore::open(&self.store, access, self.store_timeout, clock)
+    }
+
+    /// Adds what is known of the holders, for people.
+    pub(super) fn seen(&self, attempts: Vec<Attempt>) -> Result<(Vec<Seen>, Now), StoreError> {
+        let mut live = self.live_file();
+        let seen = attempts.into_iter().map(|attempt| {
+            let found = match attempt.state {
+                State::Running => live.probe(&attempt)?,
+                _ => Life::Gone,
+            };
+            Ok(Seen { attempt, life: found })
+        });
+        Ok((seen.collect::<Result<_, StoreError>>()?, self.clock.now()))
+    }
+
+    /// The options that name this store and namespace again, ready to be typed.
+    pub(super) fn flags(&self) -> String {
+        let store = self
+            .store_named
+            .as_ref()
+            .map(|_| format!(" --store {}", quote(&self.store.to_string_lossy())));
+        let namespace = self
+            .namespace
+            .as_ref()
+            .map(|namespace| format!(" --namespace {}", quote(namespace.as_str())));
+        [store, namespace].into_iter().flatten().collect()
+    }
+
+    /// What to say of a key that is not there.
+    pub(super) fn absent(subject: &Subject) -> anyhow::Error {
+        anyhow::Error::new(Refusal {
+            status: exit::ABSENT,
+            message: format!("{}: no such key in namespace {}", subject.key, subject.namespace),
+        })
+    }
+}
+
+/// `doubletap.db` in the user's state folder, or in the local data folder
+/// where a system has no state folder.
+fn default_store() -> anyhow::Result<PathBuf> {
+    let folders = ProjectDirs::from("", "", "doubletap").ok_or_else(|| {
+        Refusal::usage(
+            "no home folder is known for this user, so the store needs a name: set DOUBLETAP_STORE, or use --store",
+        )
+    })?;
+    let folder = folders.state_dir().unwrap_or_else(|| folders.data_local_dir());
+    Ok(folder.join("doubletap.db"))
+}

@@ -1,0 +1,30 @@
+//! `list`: every key, the newest first.
+
+use crate::cli::ListArgs;
+use crate::exit::Ending;
+use crate::report::{document, table};
+use crate::store::Store as _;
+
+use super::Context;
+
+/// Lists the keys of all namespaces, unless one is named.
+pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> {
+    let chains = match context.open_to_read()? {
+        Some(mut store) => store.chains(context.named_namespace())?,
+        None => Vec::new(),
+    };
+    let mut documents = Vec::new();
+    let mut rows = vec![table::list_head()];
+    for chain in chains {
+        let (seen, now) = context.seen(chain.attempts)?;
+        if args.json {
+            documents.push(document::key(&chain.subject, &seen, &now));
+        } else {
+            rows.push(table::list_row(&chain.subject, &seen, &now));
+        }
+    }
+    if args.json {
+        return super::show_text(&(serde_json::to_string_pretty(&documents)? + "\n"));
+    }
+    super::show_text(&if rows.len() > 1 { table::columns(&rows) } else { String::new() })
+}

@@ -1,0 +1,192 @@
+//! `once KEY -- COMMAND`: runs a command once per key and replays its end.
+//!
+//! `ask` turns the arguments into a request, `wait` waits for a busy key,
+//! `attempt` runs the command under a claim that `keeper` renews, `replay`
+//! gives a recorded end again, and `account` writes the report line.
+
+mod account;
+mod ask;
+mod attempt;
+mod keeper;
+mod replay;
+mod spend;
+mod wait;
+
+use std::time::Instant;
+
+use anyhow::anyhow;
+
+use crate::claim::attempt::Attempt;
+use crate::claim::decide::{Busy, BusyWhy, Decision, Request, Unresolved};
+use crate::claim::held::Claim;
+use crate::claim::holder::Life;
+use crate::claim::time::Clock as _;
+use crate::cli::OnceArgs;
+use crate::exit::{self, Ending};
+use crate::process::live::LiveFile;
+use crate::process::signals::Signals;
+use crate::process::wake::Waker;
+use crate::report::line::CallOutcome;
+use crate::report::sentences;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Answer, Store as _};
+
+use super::Context;
+use account::Account;
+use wait::{Waiting, Woken, is_held_above};
+
+/// One call of `once`.
+struct Call<'a> {
+    context: &'a Context,
+    args: &'a OnceArgs,
+    request: Request,
+    live: LiveFile,
+    waker: Waker,
+    signals: Option<Signals>,
+    waiting: Waiting,
+    account: Account,
+}
+
+/// How far a call came without having run anything.
+enum Step {
+    /// It may run.
+    Won(SqliteStore, Claim),
+    /// There is an end to be given again.
+    Replay(SqliteStore, Box<Attempt>),
+    /// It is over.
+    Over(Ending),
+}
+
+/// Runs the command, or gives the recorded end again.
+pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> {
+    let request = ask::request(context, args)?;
+    let account = Account::open(context, args, &request)?;
+    let mut call = Call {
+        context,
+        args,
+        live: context.live_file(),
+        waker: Waker::new()?,
+        signals: None,
+        waiting: Waiting::new(args.wait),
+        account,
+        request,
+    };
+    let ending = call.run();
+    if ending.is_err() && !call.account.is_settled() {
+        call.account.settle(CallOutcome::Error);
+    }
+    call.account.close(context);
+    ending
+}
+
+impl Call<'_> {
+    fn run(&mut self) -> anyhow::Result<Ending> {
+        match self.step() {
+            Ok(Step::Won(store, claim)) => self.run_claimed(store, claim),
+            Ok(Step::Replay(store, attempt)) => self.replay(store, &attempt),
+            Ok(Step::Over(ending)) => Ok(ending),
+            Err(error) if self.args.fail_open => {
+                self.context.voice.warn(&format!(
+                    "{}: running unguarded, because {error:#}",
+                    self.request.subject.key
+                ));
+                self.run_unguarded()
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks, waits and claims until there is something to do.
+    fn step(&mut self) -> anyhow::Result<Step> {
+        let opened = Instant::now();
+        let mut store = self.context.open_to_write()?;
+        self.account.in_store(opened);
+        loop {
+            if let Some(attempt) = self.waiting.given(&mut store, &self.request)? {
+                return Ok(Step::Replay(store, Box::new(attempt)));
+            }
+            let busy = match self.decide(&mut store)? {
+                Decided::Won(claim) => return Ok(Step::Won(store, claim)),
+                Decided::Replay(attempt) => return Ok(Step::Replay(store, Box::new(attempt))),
+                Decided::Busy(busy) => busy,
+                Decided::Over(ending) => return Ok(Step::Over(ending)),
+            };
+            match self.wait(&busy)? {
+                Woken::Again => {}
+                Woken::Over(ending) => return Ok(Step::Over(ending)),
+            }
+        }
+    }
+
+    /// One look, and one claim where the look does not settle it.
+    fn decide(&mut self, store: &mut SqliteStore) -> anyhow::Result<Decided> {
+        let began = Instant::now();
+        let mut decision = store.look(&self.request, &mut self.live)?;
+        if !matches!(decision, Decision::Replay(_) | Decision::Busy(_) | Decision::Mismatch(_)) {
+            // From here on a signal must not end us with a claim in hand.
+            if self.signals.is_none() {
+                self.signals = Some(Signals::take_over()?);
+            }
+            decision = match store.claim(&self.request, &mut self.live)? {
+                Answer::Won(claim) => {
+                    self.account.in_store(began);
+                    return Ok(Decided::Won(claim));
+                }
+                Answer::Not(decision) => decision,
+            };
+        }
+        self.account.in_store(began);
+        Ok(match decision {
+            Decision::Replay(attempt) => Decided::Replay(attempt),
+            Decision::Busy(busy) => Decided::Busy(busy),
+            // A call from inside the key's own command asks for something else
+            // by its nature: it waits for itself before it differs.
+            Decision::Mismatch(first) if is_held_above(&first) => Decided::Over(self.nested(first)),
+            Decision::Mismatch(first) => Decided::Over(self.mismatch(&first)),
+            Decision::Unresolved(unresolved) => Decided::Over(self.unresolved(&unresolved)),
+            Decision::Run(_) | Decision::Claimed(_) => {
+                return Err(anyhow!("{}: the store gave no answer", self.request.subject.key));
+            }
+        })
+    }
+
+    fn mismatch(&mut self, first: &Attempt) -> Ending {
+        let now = self.context.clock.now().wall;
+        let asked = &self.request.fingerprint;
+        let sentence = sentences::mismatch(&self.request.subject, first, asked, now);
+        self.context.voice.warn(&sentence);
+        self.account.about(first);
+        self.account.settle(CallOutcome::Mismatch);
+        Ending::Status(exit::MISMATCH)
+    }
+
+    fn nested(&mut self, attempt: Attempt) -> Ending {
+        let sentence = sentences::nested(&self.request.subject);
+        let why = BusyWhy::Held(Life::Alive);
+        self.busy(&Busy { attempt, why, retry_after: None }, &sentence)
+    }
+
+    fn unresolved(&mut self, unresolved: &Unresolved) -> Ending {
+        let now = self.context.clock.now().wall;
+        self.context.voice.warn(&sentences::unresolved(&self.request.subject, unresolved, now));
+        self.account.about(&unresolved.attempt);
+        self.account.settle(CallOutcome::Unresolved);
+        Ending::Status(exit::UNRESOLVED)
+    }
+
+    fn busy(&mut self, busy: &Busy, sentence: &str) -> Ending {
+        self.context.voice.note(sentence);
+        self.account.about(&busy.attempt);
+        self.account.retry_after(busy.retry_after);
+        self.account.settle(CallOutcome::Busy);
+        Ending::Status(self.args.conflict_exit_code)
+    }
+}
+
+/// What one look and one claim came to.
+enum Decided {
+    Won(Claim),
+    Replay(Attempt),
+    Busy(Busy),
+    Over(Ending),
+}

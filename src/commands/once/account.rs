@@ -1,0 +1,166 @@
+//! Gathers what a call came to, and writes its report line.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+use crate::claim::attempt::{Attempt, Extent};
+use crate::claim::decide::Request;
+use crate::claim::holder::Holder;
+use crate::claim::outcome::Outcome;
+use crate::claim::time::Clock as _;
+use crate::cli::OnceArgs;
+use crate::cli::once::ReportTarget;
+use crate::exit::Refusal;
+use crate::process::duplicate;
+use crate::report::document::{exit_code, ms, signal, timestamp};
+use crate::report::line::{CallOutcome, HolderLine, Line, Sink};
+
+use super::Context;
+
+/// What a call came to, so far.
+pub(super) struct Account {
+    sinks: Vec<(String, Sink)>,
+    line: Line,
+    outcome: Option<CallOutcome>,
+    store: Duration,
+    waited: Duration,
+}
+
+impl Account {
+    /// Opens what the line will go to, before anything runs.
+    pub(super) fn open(
+        context: &Context,
+        args: &OnceArgs,
+        request: &Request,
+    ) -> anyhow::Result<Self> {
+        let mut sinks = Vec::new();
+        match &args.report {
+            Some(ReportTarget::File(path)) => {
+                let name = format!("the report {}", path.display());
+                let sink = Sink::replace(path).with_context(|| name.clone())?;
+                sinks.push((name, sink));
+            }
+            Some(ReportTarget::Descriptor(number)) => {
+                let descriptor = duplicate(*number).map_err(|why| {
+                    Refusal::usage(format!("--report fd:{number}: {why}; open it for writing"))
+                })?;
+                let name = format!("the report on descriptor {number}");
+                sinks.push((name, Sink::Appended(descriptor.into())));
+            }
+            None => {}
+        }
+        if let Some(path) = &context.log {
+            let name = format!("the log {}", path.display());
+            let sink = Sink::append(path).with_context(|| name.clone())?;
+            sinks.push((name, sink));
+        }
+        let line = blank(context, request);
+        let (store, waited) = (Duration::ZERO, Duration::ZERO);
+        Ok(Self { sinks, line, outcome: None, store, waited })
+    }
+
+    /// Whether it is known what the call came to.
+    pub(super) fn is_settled(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// Notes what the call came to.
+    pub(super) fn settle(&mut self, outcome: CallOutcome) {
+        self.outcome = Some(outcome);
+    }
+
+    /// Counts time spent in the store since `began`.
+    pub(super) fn in_store(&mut self, began: Instant) {
+        self.store += began.elapsed();
+    }
+
+    /// Counts time spent waiting for the key since `began`.
+    pub(super) fn waiting(&mut self, began: Instant) {
+        self.waited += began.elapsed();
+    }
+
+    /// Notes when it makes sense to ask again.
+    pub(super) fn retry_after(&mut self, after: Option<Duration>) {
+        self.line.retry_after_ms = after.map(ms);
+    }
+
+    /// Notes that an interrupted attempt was taken over.
+    pub(super) fn took_over(&mut self) {
+        self.line.taken_over = true;
+    }
+
+    /// Notes which attempt the line is about, and how it ended if it has.
+    pub(super) fn about(&mut self, attempt: &Attempt) {
+        self.line.attempt = Some(attempt.number);
+        self.line.generation = Some(attempt.generation);
+        self.line.fence = Some(attempt.fence.0);
+        self.line.holder = Some(holder(&attempt.holder));
+        let end = attempt.end.as_ref();
+        let output = end.and_then(|end| end.output);
+        self.line.run_ms = end.and_then(|end| end.run).map(ms);
+        self.line.output_bytes = output.map(|output| output.bytes);
+        self.line.truncated = output.is_some_and(|output| output.extent == Extent::Truncated);
+        self.ended(attempt.outcome());
+    }
+
+    /// Notes how the command ended.
+    pub(super) fn ended(&mut self, outcome: Option<Outcome>) {
+        self.line.exit_code = exit_code(outcome);
+        self.line.signal = signal(outcome);
+    }
+
+    /// Notes how long the command ran, and what is kept of its output.
+    pub(super) fn ran(&mut self, run: Duration, output: Option<(u64, Extent)>) {
+        self.line.run_ms = Some(ms(run));
+        self.line.output_bytes = output.map(|(bytes, _)| bytes);
+        self.line.truncated = output.is_some_and(|(_, extent)| extent == Extent::Truncated);
+    }
+
+    /// Writes the line. The command has had its effect, so a report that
+    /// cannot be written is told and changes nothing.
+    pub(super) fn close(&mut self, context: &Context) {
+        if self.sinks.is_empty() {
+            return;
+        }
+        self.line.ts = timestamp(context.clock.now().wall);
+        self.line.outcome = self.outcome.unwrap_or(CallOutcome::Error);
+        self.line.store_ms = ms(self.store);
+        self.line.wait_ms = ms(self.waited);
+        for (name, sink) in &mut self.sinks {
+            if let Err(why) = sink.write(&self.line) {
+                context.voice.warn(&format!("{name} could not be written: {why}"));
+            }
+        }
+    }
+}
+
+fn holder(holder: &Holder) -> HolderLine {
+    HolderLine { host: holder.host.clone(), pid: holder.pid }
+}
+
+fn blank(context: &Context, request: &Request) -> Line {
+    Line {
+        ts: String::new(),
+        verb: request.subject.kind.as_str(),
+        namespace: request.subject.namespace.to_string(),
+        key: request.subject.key.to_string(),
+        outcome: CallOutcome::Error,
+        exit_code: None,
+        signal: None,
+        attempt: None,
+        generation: None,
+        fence: None,
+        taken_over: false,
+        retry_after_ms: None,
+        fingerprint: request.fingerprint.to_string(),
+        wait_ms: 0,
+        store_ms: 0,
+        run_ms: None,
+        output_bytes: None,
+        truncated: false,
+        source: context.source.clone(),
+        holder: None,
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}

@@ -1,0 +1,136 @@
+//! Turns the arguments of a call into a request.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use crate::claim::attempt::CommandSummary;
+use crate::claim::decide::{OnCrash, Request, Rerun};
+use crate::claim::fingerprint::{Digest, Field, FieldDigest, Fingerprint, Part};
+use crate::claim::id::{OperationId, Token};
+use crate::cli::once::OnCrashArg;
+use crate::cli::{OnceArgs, first_word};
+use crate::process::host;
+
+use super::Context;
+
+/// What this call asks for.
+pub(super) fn request(context: &Context, args: &OnceArgs) -> anyhow::Result<Request> {
+    Ok(Request {
+        subject: context.subject(args.key.key())?,
+        token: Token(random()?),
+        new_operation: OperationId(random()?),
+        fingerprint: fingerprint(args)?,
+        command: CommandSummary {
+            word: first_word(&args.command).to_string_lossy().into_owned(),
+            words: u32::try_from(args.command.len()).unwrap_or(u32::MAX),
+        },
+        rerun: if args.rerun { Rerun::Yes } else { Rerun::No },
+        on_crash: match args.on_crash {
+            OnCrashArg::Rerun => OnCrash::Rerun,
+            OnCrashArg::Stop => OnCrash::Stop,
+        },
+        max_attempts: args.max_attempts.map(Into::into),
+        lease: args.claim_ttl,
+        holder: host::ourselves(&context.clock),
+    })
+}
+
+fn random() -> anyhow::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).context("the kernel gives no random bytes")?;
+    Ok(bytes)
+}
+
+fn fingerprint(args: &OnceArgs) -> anyhow::Result<Fingerprint> {
+    let parts = &args.fingerprint;
+    let mut fields = Vec::new();
+    if !parts.contains(&Part::None) || parts.contains(&Part::Argv) {
+        fields.push(field("argv", |digest| {
+            args.command.iter().for_each(|word| digest.item(word.as_bytes()));
+            Ok(())
+        })?);
+    }
+    let mut texts = 0;
+    for part in parts {
+        match part {
+            Part::None | Part::Argv => {}
+            Part::Cwd => fields.push(field("cwd", cwd)?),
+            Part::Env(name) => fields.push(field(&format!("env:{name}"), |digest| {
+                variable(name, digest);
+                Ok(())
+            })?),
+            Part::File(path) => {
+                let name = format!("file:{}", path.display());
+                fields.push(field(&name, |digest| contents(path, digest))?);
+            }
+            Part::Json(path) => {
+                let name = format!("json:{}", path.display());
+                fields.push(field(&name, |digest| canonical_json(path, digest))?);
+            }
+            Part::Text(text) => {
+                texts += 1;
+                let name = if texts == 1 { "text".to_owned() } else { format!("text {texts}") };
+                fields.push(field(&name, |digest| {
+                    digest.item(text.as_bytes());
+                    Ok(())
+                })?);
+            }
+        }
+    }
+    Ok(Fingerprint::of(fields))
+}
+
+fn field(
+    name: &str,
+    fill: impl FnOnce(&mut FieldDigest) -> anyhow::Result<()>,
+) -> anyhow::Result<Field> {
+    let mut digest = FieldDigest::new();
+    fill(&mut digest).with_context(|| format!("--fingerprint {name}"))?;
+    let digest: Digest = digest.finish();
+    Ok(Field { name: name.to_owned(), digest })
+}
+
+fn cwd(digest: &mut FieldDigest) -> anyhow::Result<()> {
+    digest.item(env::current_dir()?.as_os_str().as_bytes());
+    Ok(())
+}
+
+/// An unset variable differs from an empty one.
+#[expect(clippy::disallowed_methods, reason = "the caller names the variable to be compared")]
+fn variable(name: &str, digest: &mut FieldDigest) {
+    match env::var_os(OsStr::new(name)) {
+        Some(value) => {
+            digest.item(b"set");
+            digest.item(value.as_bytes());
+        }
+        None => digest.item(b"unset"),
+    }
+}
+
+fn contents(path: &Path, digest: &mut FieldDigest) -> anyhow::Result<()> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => digest.stream(&buffer[..count]),
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) => return Err(why.into()),
+        }
+    }
+}
+
+/// Object keys are sorted, as the parser keeps them; arrays keep their order.
+fn canonical_json(path: &Path, digest: &mut FieldDigest) -> anyhow::Result<()> {
+    let bytes = std::fs::read(path)?;
+    let value: Value = serde_json::from_slice(&bytes).context("it is no JSON")?;
+    digest.item(serde_json::to_string(&value)?.as_bytes());
+    Ok(())
+}

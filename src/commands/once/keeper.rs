@@ -1,0 +1,141 @@
+//! The thread that keeps a claim while its command runs.
+//!
+//! It alone touches the store meanwhile: it notes what the command is, renews
+//! the lease every quarter of it, and tells the owner of the command when the
+//! claim is lost. A store that is slow or locked holds up nobody else.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+
+use crate::claim::held::Ownership;
+use crate::claim::holder::Group;
+use crate::process::wake::{Bell, Reason};
+use crate::report::voice::Voice;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Owned, Store as _, StoreError};
+
+/// What protects a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// A lock that the kernel drops when we end; the lease is for people.
+    Kernel,
+    /// The lease alone: a command must not outlive it.
+    Lease,
+}
+
+/// What a claim is kept with.
+pub(super) struct Keeping {
+    /// Whose it is.
+    pub(super) owner: Ownership,
+    /// What its command is.
+    pub(super) group: Group,
+    /// The length of its lease.
+    pub(super) lease: Duration,
+    /// What protects it.
+    pub(super) guard: Guard,
+    /// When the claim was sent.
+    pub(super) claimed: Instant,
+}
+
+/// The running thread.
+pub(super) struct Keeper {
+    stop: Sender<()>,
+    thread: JoinHandle<(SqliteStore, Instant)>,
+}
+
+impl Keeper {
+    /// Starts it.
+    pub(super) fn start(
+        store: SqliteStore,
+        keeping: Keeping,
+        bell: Bell,
+        voice: Voice,
+    ) -> anyhow::Result<Self> {
+        let (stop, stopped) = mpsc::channel();
+        let mut work = Work { store, renewed: keeping.claimed, keeping, bell, voice, told: false };
+        let thread = thread::Builder::new().name("keeper".into()).spawn(move || {
+            let mut noted = work.note_group();
+            while stopped.recv_timeout(work.pause(noted)) == Err(RecvTimeoutError::Timeout) {
+                if !noted {
+                    noted = work.note_group();
+                }
+                work.renew();
+            }
+            (work.store, work.renewed)
+        })?;
+        Ok(Self { stop, thread })
+    }
+
+    /// Stops it; gives back the store, and when the lease was last renewed.
+    pub(super) fn stop(self) -> anyhow::Result<(SqliteStore, Instant)> {
+        drop(self.stop);
+        self.thread.join().map_err(|_| anyhow!("the thread that renews the claim has failed"))
+    }
+}
+
+struct Work {
+    store: SqliteStore,
+    keeping: Keeping,
+    /// When the last renewal that succeeded was sent.
+    renewed: Instant,
+    bell: Bell,
+    voice: Voice,
+    /// Whether a failing renewal has been told.
+    told: bool,
+}
+
+impl Work {
+    fn pause(&self, noted: bool) -> Duration {
+        let quarter = self.keeping.lease / 4;
+        if noted && !self.told { quarter } else { quarter.min(Duration::from_secs(1)) }
+    }
+
+    /// Notes what the command is; says whether that is in.
+    fn note_group(&mut self) -> bool {
+        let limit = self.keeping.lease / 8;
+        let noted = self.store.started(&self.keeping.owner, self.keeping.group, limit);
+        match noted {
+            Ok(owned) => {
+                self.check(owned);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn renew(&mut self) {
+        if !self.told && self.renewed.elapsed() < self.keeping.lease / 5 {
+            return;
+        }
+        let sent = Instant::now();
+        match self.store.renew(&self.keeping.owner, self.keeping.lease / 8) {
+            Ok(owned) => {
+                self.renewed = sent;
+                self.told = false;
+                self.check(owned);
+            }
+            Err(error) => self.missed(&error),
+        }
+    }
+
+    fn missed(&mut self, error: &StoreError) {
+        if !self.told {
+            self.told = true;
+            let key = &self.keeping.owner.subject.key;
+            self.voice.note(&format!("{key}: the claim cannot be renewed at present: {error}"));
+        }
+        let over = self.renewed.elapsed() >= self.keeping.lease * 3 / 4;
+        if over && self.keeping.guard == Guard::Lease {
+            self.bell.ring(Reason::Lost);
+        }
+    }
+
+    fn check(&mut self, owned: Owned) {
+        if let Owned::Lost(_) = owned {
+            self.bell.ring(Reason::Lost);
+        }
+    }
+}

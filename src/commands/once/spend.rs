@@ -1,0 +1,177 @@
+//! Spends a claim on how its command ended, and ends as the command did.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::claim::attempt::{Extent, Promise};
+use crate::claim::duration::{Limit, for_people};
+use crate::claim::held::Claim;
+use crate::claim::outcome::Outcome;
+use crate::exit::{self, Ending};
+use crate::process::capture::{Captured, Delivery};
+use crate::process::supervise::{Ended, Held};
+use crate::report::line::CallOutcome;
+use crate::report::sentences;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{
+    Completion, Keep, Liveness as _, LostWhy, Output, Owned, Store as _, StoreError, Trouble,
+    Unrecorded, Verdict,
+};
+
+use super::Call;
+
+/// The pause between two tries to record an end.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Call<'_> {
+    /// Spends the claim on how the command ended.
+    pub(super) fn end(
+        &mut self,
+        store: SqliteStore,
+        claim: Claim,
+        renewed: Instant,
+        mut ended: Ended,
+    ) -> Ending {
+        let fence = claim.attempt().fence;
+        let captured = ended.captured.take();
+        let delivery = captured.as_ref().map_or(Delivery::Complete, |c| c.delivery.clone());
+        let completion = self.completion(&ended, captured);
+        let extent = completion.output.as_ref().map(|o| (o.summary.bytes, o.summary.extent));
+        self.account.ended(Some(ended.outcome));
+        self.account.ran(ended.run, extent);
+        let is_record = matches!(completion.verdict, Verdict::Recorded { .. });
+        let began = Instant::now();
+        let spent = self.spend(store, claim, completion, renewed);
+        self.account.in_store(began);
+        self.live.let_go(fence);
+        if let Delivery::Failed(why) = &delivery {
+            let key = &self.request.subject.key;
+            self.context.voice.warn(&format!("{key}: its output could not be written: {why}"));
+        }
+        match spent {
+            Ok(Owned::Yes) if ended.hold == Held::Throughout => {
+                self.written(&ended, is_record, &delivery)
+            }
+            Ok(Owned::Yes) => self.lost(ended.outcome, LostWhy::Superseded),
+            Ok(Owned::Lost(why)) => self.lost(ended.outcome, why),
+            Err(error) => self.not_recorded(ended.outcome, &error),
+        }
+    }
+
+    fn completion(&self, ended: &Ended, captured: Option<Captured>) -> Completion {
+        let ours = match ended.outcome {
+            Outcome::Signaled(number) => {
+                ended.told.is_some()
+                    || ended.handed_on.iter().any(|signal| *signal as i32 == i32::from(number))
+            }
+            Outcome::Exited(_) => false,
+        };
+        let keep = match self.args.ttl {
+            None => Keep { span: None, promise: Promise::Default },
+            Some(Limit::Forever) => Keep { span: None, promise: Promise::Explicit },
+            Some(Limit::After(span)) => Keep { span: Some(span), promise: Promise::Explicit },
+        };
+        let verdict = if self.args.record.keeps(ended.outcome) && !ours {
+            Verdict::Recorded { keep }
+        } else {
+            Verdict::Released { rest: self.args.retry_after }
+        };
+        Completion {
+            verdict,
+            outcome: Some(ended.outcome),
+            reason: None,
+            run: Some(ended.run),
+            output: captured.map(|captured| Output {
+                frames: captured.recording.frames,
+                summary: captured.recording.summary,
+            }),
+        }
+    }
+
+    /// Writes the end of the attempt: again and again until its lease ends,
+    /// and without the output where only that fits (DESIGN section 8).
+    fn spend(
+        &mut self,
+        mut store: SqliteStore,
+        mut claim: Claim,
+        mut completion: Completion,
+        renewed: Instant,
+    ) -> Result<Owned, StoreError> {
+        let give_up = renewed + claim.attempt().lease;
+        let mut told = false;
+        loop {
+            let error = match store.complete(claim, &completion) {
+                Ok(owned) => return Ok(owned),
+                Err(Unrecorded { claim: unspent, error }) => {
+                    claim = unspent;
+                    error
+                }
+            };
+            if error.trouble() == Trouble::Full && self.shed_output(&mut completion, &error) {
+                continue;
+            }
+            let hopeless = matches!(error.trouble(), Trouble::Damaged | Trouble::Refused);
+            if hopeless || Instant::now() >= give_up {
+                return Err(error);
+            }
+            if !told {
+                told = true;
+                let left = for_people(give_up.saturating_duration_since(Instant::now()));
+                let key = &self.request.subject.key;
+                self.context.voice.note(&format!(
+                    "{key}: its end cannot be recorded yet, trying for another {left}: {error}"
+                ));
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Gives the output up, so that at least the status fits; says whether
+    /// there was any.
+    fn shed_output(&self, completion: &mut Completion, error: &StoreError) -> bool {
+        let shed = completion.output.as_mut().filter(|output| !output.frames.is_empty());
+        let Some(output) = shed else { return false };
+        let key = &self.request.subject.key;
+        self.context.voice.warn(&format!("{key}: its output is not kept: {error}"));
+        output.frames.clear();
+        output.summary.bytes = 0;
+        output.summary.extent = Extent::Truncated;
+        true
+    }
+
+    fn written(&mut self, ended: &Ended, is_record: bool, delivery: &Delivery) -> Ending {
+        let key = &self.request.subject.key;
+        self.context.voice.tell(|| {
+            let what = if is_record { "recorded" } else { "not recorded" };
+            format!("{key}: ran for {}, {}, {what}", for_people(ended.run), ended.outcome)
+        });
+        self.account.settle(if is_record { CallOutcome::Ran } else { CallOutcome::Failed });
+        match delivery {
+            Delivery::Failed(_) if is_record => Ending::Status(exit::OUTPUT_LOST),
+            Delivery::Failed(_) | Delivery::Complete => ending(ended),
+        }
+    }
+
+    fn not_recorded(&mut self, outcome: Outcome, error: &StoreError) -> Ending {
+        let flags = self.context.flags();
+        let sentence = sentences::not_recorded(&self.request.subject, outcome, error, &flags);
+        self.context.voice.warn(&sentence);
+        self.account.settle(CallOutcome::NotRecorded);
+        Ending::Status(exit::NOT_RECORDED)
+    }
+
+    fn lost(&mut self, outcome: Outcome, why: LostWhy) -> Ending {
+        self.context.voice.warn(&sentences::lost(&self.request.subject, outcome, why));
+        self.account.settle(CallOutcome::Lost);
+        Ending::Status(exit::LOST)
+    }
+}
+
+/// We end as the command did; told to end, we die of the same signal, unless
+/// the command chose a status of its own.
+pub(super) fn ending(ended: &Ended) -> Ending {
+    match (ended.told, ended.outcome) {
+        (Some(signal), Outcome::Signaled(_)) => Ending::Signal(signal as u8),
+        (_, outcome) => Ending::Status(outcome.status()),
+    }
+}

@@ -1,0 +1,186 @@
+//! Waiting for a busy key.
+//!
+//! A holder on this machine is waited for in the kernel: a thread asks for a
+//! shared lock on its byte and gets it when the holder ends, so nobody polls.
+//! An orphaned command holds no lock; it is looked at again, at most a second
+//! apart. A wait that is told to end ends at once: nothing is claimed yet.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::claim::attempt::{Attempt, State};
+use crate::claim::decide::{Busy, BusyWhy, Request, Rerun};
+use crate::claim::duration::Limit;
+use crate::claim::fence::Fence;
+use crate::claim::holder::Life;
+use crate::claim::id::Token;
+use crate::claim::time::Clock as _;
+use crate::exit::Ending;
+use crate::process::ancestors;
+use crate::process::live::LiveFile;
+use crate::process::signals::{Arrival, tells_to_end};
+use crate::process::wake::{Reason, wait_readable};
+use crate::report::document::ms;
+use crate::report::line::CallOutcome;
+use crate::report::sentences;
+use crate::store::{Store, StoreError};
+
+use super::Call;
+use super::attempt::held_above;
+
+/// The longest pause between two looks at a holder that holds no lock.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The first such pause.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// How the wait of a call stands.
+pub(super) struct Waiting {
+    limit: Limit,
+    began: Option<Instant>,
+    /// The attempt whose end is waited for.
+    awaited: Option<(Fence, Token)>,
+    /// The holder that a thread waits for in the kernel.
+    blocked_on: Option<Fence>,
+    pause: Duration,
+}
+
+/// Why a wait is over.
+pub(super) enum Woken {
+    /// It is time to ask again.
+    Again,
+    /// The call is over.
+    Over(Ending),
+}
+
+impl Waiting {
+    /// A wait of at most `limit`; none by default.
+    pub(super) fn new(limit: Option<Limit>) -> Self {
+        Self {
+            limit: limit.unwrap_or(Limit::After(Duration::ZERO)),
+            began: None,
+            awaited: None,
+            blocked_on: None,
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// What the awaited attempt gave, once it has ended by itself: those who
+    /// wait for a command share its end, a failure included.
+    pub(super) fn given(
+        &self,
+        store: &mut dyn Store,
+        request: &Request,
+    ) -> Result<Option<Attempt>, StoreError> {
+        let Some((fence, token)) = self.awaited else { return Ok(None) };
+        if request.rerun == Rerun::Yes {
+            return Ok(None);
+        }
+        let chain = store.chain(&request.subject)?;
+        Ok(chain.into_iter().find(|attempt| {
+            (attempt.fence, attempt.token) == (fence, token)
+                && matches!(attempt.state, State::Done | State::Failed)
+                && attempt.outcome().is_some()
+        }))
+    }
+
+    /// How much of the wait is left at most; nothing for ever.
+    fn left(&self) -> Option<Duration> {
+        let waited = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        match self.limit {
+            Limit::Forever => None,
+            Limit::After(limit) => Some(limit.saturating_sub(waited)),
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Waits until it makes sense to ask again, or ends the call.
+    pub(super) fn wait(&mut self, busy: &Busy) -> anyhow::Result<Woken> {
+        let subject = self.request.subject.clone();
+        if matches!(busy.why, BusyWhy::Held(_)) && is_held_above(&busy.attempt) {
+            return Ok(Woken::Over(self.nested(busy.attempt.clone())));
+        }
+        let patient = self.waiting.limit != Limit::After(Duration::ZERO);
+        let left = self.waiting.left();
+        if left == Some(Duration::ZERO) {
+            let now = self.context.clock.now().wall;
+            let sentence = match self.waiting.began {
+                Some(began) if patient => sentences::waited(&subject, began.elapsed()),
+                _ => sentences::busy(&subject, busy, now),
+            };
+            return Ok(Woken::Over(self.busy(busy, &sentence)));
+        }
+        let began = Instant::now();
+        self.waiting.began.get_or_insert(began);
+        let pause = self.prepare(busy)?;
+        let limit = [left, pause].into_iter().flatten().min();
+        let woken = self.sleep(limit);
+        self.account.waiting(began);
+        woken
+    }
+
+    /// Arranges to be woken, and says how long to wait at the most.
+    fn prepare(&mut self, busy: &Busy) -> anyhow::Result<Option<Duration>> {
+        let attempt = &busy.attempt;
+        let BusyWhy::Held(life) = busy.why else {
+            return Ok(busy.retry_after);
+        };
+        self.waiting.awaited = Some((attempt.fence, attempt.token));
+        if life == Life::Alive {
+            if self.waiting.blocked_on != Some(attempt.fence) {
+                self.block_on(attempt.fence)?;
+            }
+            return Ok(None);
+        }
+        let pause = self.waiting.pause;
+        self.waiting.pause = (pause * 2).min(LONGEST_PAUSE);
+        // Between half of it and the whole, so that waiters do not march in step.
+        let half = pause / 2;
+        let jitter = RandomState::new().hash_one(pause) % ms(half).max(1);
+        let pause = half + Duration::from_millis(jitter);
+        Ok([Some(pause), busy.retry_after].into_iter().flatten().min())
+    }
+
+    fn block_on(&mut self, fence: Fence) -> anyhow::Result<()> {
+        let path = self.live.path().to_owned();
+        let bell = self.waker.bell()?;
+        thread::Builder::new().name("wait".into()).stack_size(64 << 10).spawn(move || {
+            LiveFile::wait_for(&path, fence);
+            bell.ring(Reason::Freed);
+        })?;
+        self.waiting.blocked_on = Some(fence);
+        Ok(())
+    }
+
+    fn sleep(&mut self, limit: Option<Duration>) -> anyhow::Result<Woken> {
+        match &mut self.signals {
+            None => {
+                wait_readable([self.waker.fd()], limit)?;
+            }
+            Some(signals) => {
+                wait_readable([self.waker.fd(), signals.fd()], limit)?;
+                let told = signals.arrivals().into_iter().find_map(|arrival| match arrival {
+                    Arrival::Forward(signal, _) if tells_to_end(signal) => Some(signal),
+                    _ => None,
+                });
+                if let Some(signal) = told {
+                    self.account.settle(CallOutcome::Busy);
+                    return Ok(Woken::Over(Ending::Signal(signal as u8)));
+                }
+            }
+        }
+        if self.waker.reasons().contains(&Reason::Freed) {
+            self.waiting.blocked_on = None;
+        }
+        Ok(Woken::Again)
+    }
+}
+
+/// Whether a running attempt's holder runs this very call: by the tokens it
+/// handed down, or because it is an ancestor.
+pub(super) fn is_held_above(attempt: &Attempt) -> bool {
+    attempt.state == State::Running
+        && (held_above().contains(&attempt.token) || ancestors::include(&attempt.holder))
+}

@@ -1,0 +1,28 @@
+//! `show KEY`: what is known of a key.
+
+use crate::cli::ShowArgs;
+use crate::exit::{self, Ending};
+use crate::report::{document, table};
+use crate::store::Store as _;
+
+use super::Context;
+
+/// Shows a key; an absent one is an error of its own.
+pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> {
+    let subject = context.subject(args.key.key())?;
+    let attempts = match context.open_to_read()? {
+        Some(mut store) => store.chain(&subject)?,
+        None => Vec::new(),
+    };
+    let absent = attempts.is_empty();
+    let (seen, now) = context.seen(attempts)?;
+    if args.json {
+        let document = document::key(&subject, &seen, &now);
+        let shown = super::show_text(&(serde_json::to_string_pretty(&document)? + "\n"))?;
+        return Ok(if absent { Ending::Status(exit::ABSENT) } else { shown });
+    }
+    if absent {
+        return Err(Context::absent(&subject));
+    }
+    super::show_text(&table::show(&subject, &seen, &now))
+}

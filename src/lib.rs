@@ -1,0 +1,31 @@
+//! doubletap makes shell scripts, cron jobs and CI steps safe to run twice.
+//!
+//! # Architecture
+//!
+//! Imports point downward only, and modules on one floor do not import each
+//! other; a test reads the `use` lines.
+//!
+//! | floor | modules | what they are |
+//! |---|---|---|
+//! | 3 | [`commands`] | the use cases, one file per verb |
+//! | 2 | [`store::sqlite`], [`store::memory`], [`process`], [`report`] | the adapters: a file, the machine, people |
+//! | 1 | [`store`], [`cli`] | the contract of a store; the command line |
+//! | 0 | [`claim`], [`exit`], [`text`] | the rules, free of input and output; the numbers; quoting |
+//!
+//! The way of a `once`: [`cli`] parses; [`commands::once`] makes a request,
+//! opens the store and looks. [`claim::decide`] says what may be done, here
+//! without a lock and again inside the claiming step of the store. A won
+//! [`claim::held::Claim`] is the only thing that can record an outcome. While
+//! the command runs, one thread owns it ([`process::supervise`]), one hands
+//! its output on ([`process::capture`]), and one keeps the claim. Whether
+//! another holder lives is asked of the kernel ([`process::live`]), through a
+//! trait that stores are handed.
+
+pub mod claim;
+pub mod cli;
+pub mod commands;
+pub mod exit;
+pub mod process;
+pub mod report;
+pub mod store;
+pub mod text;

@@ -1,0 +1,21 @@
+//! The machine: clocks, locks, processes and signals.
+//!
+//! `clock` and `host` say when and where we are, `live` and `group` who is
+//! alive, `launch` and `supervise` run a command, `capture` records what it
+//! writes. Nothing in here knows a store.
+
+pub mod ancestors;
+pub mod capture;
+pub mod clock;
+pub mod frames;
+pub mod group;
+pub mod host;
+pub mod launch;
+pub mod live;
+pub mod proc_stat;
+mod raw;
+pub mod signals;
+pub mod supervise;
+pub mod wake;
+
+pub use raw::duplicate;

@@ -1,0 +1,90 @@
+//! Whether anybody of a command is left, and ending those who are.
+
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, getpgrp};
+
+use crate::claim::holder::{Group, Reach, StartTime};
+
+use super::host;
+use super::proc_stat::{self, ProcStat, Vital};
+
+/// What is known of a command's processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Somebody who is not a zombie is left.
+    Somebody,
+    /// Nobody is.
+    Nobody,
+    /// Its numbers mean nothing here: another PID namespace.
+    Elsewhere,
+}
+
+/// Notes what a child that was just started is. It is not reaped yet, so its
+/// entry is there even if it has ended.
+#[must_use]
+pub fn describe(pid: i32, reach: Reach) -> Group {
+    let stat = proc_stat::read(pid);
+    Group {
+        reach,
+        id: pid,
+        start: stat.map_or(StartTime(0), |stat| stat.start),
+        session: stat.map_or(0, |stat| stat.session),
+        pid_namespace: host::pid_namespace(),
+    }
+}
+
+/// Looks whether anybody of a command is left. A group with another leader's
+/// start time or another session is another's: the number was used again.
+#[must_use]
+pub fn presence(group: &Group) -> Presence {
+    if group.pid_namespace != host::pid_namespace() {
+        return Presence::Elsewhere;
+    }
+    let somebody = match group.reach {
+        Reach::Process => proc_stat::read(group.id)
+            .is_some_and(|stat| stat.start == group.start && stat.vital == Vital::Living),
+        Reach::Group => group_has_members(group),
+    };
+    if somebody { Presence::Somebody } else { Presence::Nobody }
+}
+
+fn group_has_members(group: &Group) -> bool {
+    if killpg(Pid::from_raw(group.id), None) == Err(Errno::ESRCH) {
+        return false;
+    }
+    let members: Vec<ProcStat> = proc_stat::all().filter(|stat| stat.group == group.id).collect();
+    if members.is_empty() {
+        // The kernel says that somebody is there, and `/proc` does not show
+        // whom: a hidden process counts.
+        return killpg(Pid::from_raw(group.id), None) != Err(Errno::ESRCH)
+            && proc_stat::all().all(|stat| stat.group != group.id);
+    }
+    let is_ours = |stat: &ProcStat| {
+        stat.session == group.session && (stat.pid != group.id || stat.start == group.start)
+    };
+    members.iter().all(is_ours) && members.iter().any(|stat| stat.vital == Vital::Living)
+}
+
+/// Kills whoever is left of a command and waits until nobody is, at most
+/// `limit` long. Never our own group, and nobody in another PID namespace.
+#[must_use]
+pub fn clear(group: &Group, limit: Duration) -> Presence {
+    let deadline = Instant::now() + limit;
+    let ours = Pid::from_raw(group.id) == getpgrp();
+    loop {
+        let found = presence(group);
+        if found != Presence::Somebody || ours || Instant::now() >= deadline {
+            return found;
+        }
+        let target = Pid::from_raw(group.id);
+        // It may have ended since: then the next look says so.
+        let _ = match group.reach {
+            Reach::Group => killpg(target, Signal::SIGKILL),
+            Reach::Process => kill(target, Signal::SIGKILL),
+        };
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

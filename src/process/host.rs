@@ -1,0 +1,34 @@
+//! Who and where we are, as a claim's holder.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::claim::holder::{Holder, PidNamespace, StartTime};
+
+use super::clock::SystemClock;
+use super::proc_stat;
+
+/// Our own PID namespace; 0 where the system has none.
+#[must_use]
+pub fn pid_namespace() -> PidNamespace {
+    PidNamespace(fs::metadata("/proc/self/ns/pid").map_or(0, |metadata| metadata.ino()))
+}
+
+/// The machine's name.
+#[must_use]
+pub fn name() -> String {
+    nix::unistd::gethostname()
+        .map_or_else(|_| "unknown".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// This process, as the holder of a claim.
+#[must_use]
+pub fn ourselves(clock: &SystemClock) -> Holder {
+    Holder {
+        host: name(),
+        boot_id: clock.boot_id().clone(),
+        pid: nix::unistd::getpid().as_raw(),
+        start: proc_stat::read_own().map_or(StartTime(0), |stat| stat.start),
+        pid_namespace: pid_namespace(),
+    }
+}

@@ -1,0 +1,89 @@
+//! What `/proc/PID/stat` says of a process.
+
+use std::fs;
+
+use crate::claim::holder::StartTime;
+
+/// The fields of `/proc/PID/stat` that are of use here (`proc(5)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcStat {
+    /// Its process id.
+    pub pid: i32,
+    /// Whether it is dead and only waits to be reaped.
+    pub vital: Vital,
+    /// Its parent.
+    pub parent: i32,
+    /// Its process group.
+    pub group: i32,
+    /// Its session.
+    pub session: i32,
+    /// When it started.
+    pub start: StartTime,
+}
+
+/// Whether a process can still do anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vital {
+    /// It runs, sleeps or is stopped.
+    Living,
+    /// A zombie.
+    Dead,
+}
+
+/// Reads a process's entry; nothing when there is no such process, or when
+/// `/proc` is not there or does not show it.
+#[must_use]
+pub fn read(pid: i32) -> Option<ProcStat> {
+    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads our own entry.
+#[must_use]
+pub fn read_own() -> Option<ProcStat> {
+    parse(&fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// Every process that `/proc` shows.
+pub fn all() -> impl Iterator<Item = ProcStat> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| read(entry.file_name().to_str()?.parse().ok()?))
+}
+
+/// The name stands in parentheses and may hold anything, parentheses too.
+fn parse(text: &str) -> Option<ProcStat> {
+    let (pid, rest) = text.split_once(" (")?;
+    let (_, rest) = rest.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index).and_then(|field| field.parse::<i32>().ok());
+    Some(ProcStat {
+        pid: pid.parse().ok()?,
+        vital: match *fields.first()? {
+            "Z" | "X" | "x" => Vital::Dead,
+            _ => Vital::Living,
+        },
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        start: StartTime(fields.get(19)?.parse().ok()?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
+        let line = "42 (a) Z (b) S 1 40 39 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0";
+        let stat = parse(line).unwrap();
+        assert_eq!((stat.pid, stat.parent, stat.group, stat.session), (42, 1, 40, 39));
+        assert_eq!((stat.vital, stat.start), (Vital::Living, StartTime(777)));
+    }
+
+    #[test]
+    fn nonsense_is_no_process() {
+        for text in ["", "1", "1 (", "1 (a)", "1 (a) S", "x (a) S 1 2 3"] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The signals that we are sent, as values to be waited for.
+//!
+//! Policy (DESIGN section 6). HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT
+//! go on to the command. One that we found ignored, as under `nohup`, stays
+//! ignored for both. One that the terminal has sent to the whole foreground
+//! group is not sent again to a command that shares it. The four that tell a
+//! program to end are remembered: after our bookkeeping we die of them too,
+//! unless the command chose an exit status of its own.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use nix::sys::signal::{SigSet, Signal};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::Cause;
+
+use super::raw;
+
+/// What goes on to the command.
+const FORWARDED: [Signal; 8] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGWINCH,
+    Signal::SIGCONT,
+];
+
+/// Who sent a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// The terminal, to its whole foreground group.
+    Terminal,
+    /// Some process, to us.
+    Process,
+}
+
+/// A signal that came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// A child may have ended.
+    Child,
+    /// One to be handed on.
+    Forward(Signal, Sender),
+}
+
+/// The signals of this process, from now on waited for instead of acted upon.
+pub struct Signals {
+    delivery: SignalDelivery<UnixStream, WithOrigin>,
+    handled: Vec<Signal>,
+    inherited: SigSet,
+}
+
+impl Signals {
+    /// Takes them over.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn take_over() -> io::Result<Self> {
+        let inherited = SigSet::thread_get_mask()?;
+        let (read, write) = UnixStream::pair()?;
+        let mut handled = vec![Signal::SIGCHLD];
+        handled.extend(FORWARDED.into_iter().filter(|signal| !raw::is_ignored(*signal)));
+        let numbers: Vec<i32> = handled.iter().map(|signal| *signal as i32).collect();
+        let delivery = SignalDelivery::with_pipe(read, write, WithOrigin::default(), numbers)?;
+        Ok(Self { delivery, handled, inherited })
+    }
+
+    /// The descriptor to wait on.
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.delivery.get_read().as_fd()
+    }
+
+    /// The signals that have come in.
+    pub fn arrivals(&mut self) -> Vec<Arrival> {
+        let arrival = |origin: signal_hook::low_level::siginfo::Origin| {
+            let signal = Signal::try_from(origin.signal).ok()?;
+            Some(match (signal, origin.cause) {
+                (Signal::SIGCHLD, _) => Arrival::Child,
+                (_, Cause::Kernel) => Arrival::Forward(signal, Sender::Terminal),
+                _ => Arrival::Forward(signal, Sender::Process),
+            })
+        };
+        self.delivery.pending().filter_map(arrival).collect()
+    }
+
+    /// Holds the signals back while `work` forks, and says what the child must
+    /// undo. A signal that arrives meanwhile arrives after it.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(super) fn held_back<T>(&self, work: impl FnOnce(&[Signal], SigSet) -> T) -> io::Result<T> {
+        let set: SigSet = self.handled.iter().copied().collect();
+        set.thread_block()?;
+        let value = work(&self.handled, self.inherited);
+        self.inherited.thread_set_mask()?;
+        Ok(value)
+    }
+}
+
+/// Whether a signal tells a program to end.
+#[must_use]
+pub fn tells_to_end(signal: Signal) -> bool {
+    matches!(signal, Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM)
+}
+
+/// Ends this process by a signal, without a core dump. Returns where the
+/// signal does nothing: as PID 1.
+pub fn die_of(signal: u8) {
+    let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+    let _ = signal_hook::low_level::emulate_default_handler(i32::from(signal));
+}

@@ -1,0 +1,198 @@
+//! Owns a running command: one thread that alone signals and reaps it.
+//!
+//! It never touches a store and never writes to standard output, so nothing
+//! that is slow can hold it up.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+
+use crate::claim::holder::Reach;
+use crate::claim::outcome::Outcome;
+
+use super::capture::{Captured, Pump};
+use super::launch::Running;
+use super::signals::{Arrival, Sender, Signals, tells_to_end};
+use super::wake::{Reason, Waker, wait_readable};
+
+/// How long a command that lost its claim may take to end by itself.
+const KILL_AFTER: Duration = Duration::from_secs(10);
+
+/// How a supervised command ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its end.
+    pub outcome: Outcome,
+    /// The last signal that told us to end, if one did.
+    pub told: Option<Signal>,
+    /// Every signal that came in and reached the command, through us or from
+    /// the terminal.
+    pub handed_on: Vec<Signal>,
+    /// Whether its claim was lost while it ran.
+    pub hold: Held,
+    /// How long it ran.
+    pub run: Duration,
+    /// What it wrote, where that was captured.
+    pub captured: Option<Captured>,
+}
+
+/// Whether a claim lasted as long as its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// It did.
+    Throughout,
+    /// It was lost, and the command was stopped.
+    Lost,
+}
+
+struct Supervision<'a> {
+    running: Running,
+    pump: Option<Pump>,
+    signals: &'a mut Signals,
+    waker: &'a mut Waker,
+    status: Option<ExitStatus>,
+    drained: bool,
+    told: Option<Signal>,
+    handed_on: Vec<Signal>,
+    hold: Held,
+    kill_at: Option<Instant>,
+}
+
+/// Waits for the command's end, handing signals on meanwhile.
+///
+/// # Errors
+/// When the kernel refuses to wait.
+pub fn supervise(
+    running: Running,
+    pump: Option<Pump>,
+    signals: &mut Signals,
+    waker: &mut Waker,
+) -> io::Result<Ended> {
+    let started = Instant::now();
+    let drained = pump.is_none();
+    let mut it = Supervision {
+        running,
+        pump,
+        signals,
+        waker,
+        drained,
+        status: None,
+        told: None,
+        handed_on: Vec::new(),
+        hold: Held::Throughout,
+        kill_at: None,
+    };
+    let mut run = None;
+    let status = loop {
+        it.reap()?;
+        if let Some(status) = it.status {
+            run.get_or_insert_with(|| started.elapsed());
+            if it.drained {
+                break status;
+            }
+        }
+        it.wait()?;
+    };
+    Ok(Ended {
+        outcome: outcome(status),
+        told: it.told,
+        handed_on: it.handed_on,
+        hold: it.hold,
+        run: run.unwrap_or_else(|| started.elapsed()),
+        captured: it.pump.map(Pump::finish),
+    })
+}
+
+impl Supervision<'_> {
+    fn reap(&mut self) -> io::Result<()> {
+        if self.status.is_none() {
+            self.status = self.running.child.try_wait()?;
+            if let (Some(_), Some(pump)) = (self.status, &mut self.pump) {
+                pump.command_ended();
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> io::Result<()> {
+        let limit = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
+        wait_readable([self.signals.fd(), self.waker.fd()], limit)?;
+        for arrival in self.signals.arrivals() {
+            if let Arrival::Forward(signal, sender) = arrival {
+                self.hand_on(signal, sender);
+            }
+        }
+        for reason in self.waker.reasons() {
+            match reason {
+                Reason::Drained => self.drained = true,
+                Reason::Lost => self.stop(),
+                Reason::Freed => {}
+            }
+        }
+        if self.kill_at.is_some_and(|at| Instant::now() >= at) {
+            self.send(Signal::SIGKILL);
+            self.kill_at = None;
+        }
+        Ok(())
+    }
+
+    fn hand_on(&mut self, signal: Signal, sender: Sender) {
+        if tells_to_end(signal) {
+            self.told = Some(signal);
+            // With the command gone, a reader that does not read is not
+            // waited for any longer.
+            self.drained |= self.status.is_some();
+        }
+        let shares_our_group = self.running.group().reach == Reach::Process;
+        let has_it_already =
+            sender == Sender::Terminal && shares_our_group && !hangs_up_us_alone(signal);
+        self.handed_on.push(signal);
+        if !has_it_already {
+            self.send(signal);
+        }
+    }
+
+    /// The claim is not ours any more: the command must not go on.
+    fn stop(&mut self) {
+        if self.hold == Held::Throughout {
+            self.hold = Held::Lost;
+            self.kill_at = Some(Instant::now() + KILL_AFTER);
+            self.send(Signal::SIGTERM);
+        }
+    }
+
+    /// Signals the command, as long as it is not reaped: then its number may
+    /// be another's.
+    fn send(&self, signal: Signal) {
+        if self.status.is_some() {
+            return;
+        }
+        let group = self.running.group();
+        let target = Pid::from_raw(group.id);
+        // A command that has ended needs no signal, and one that became
+        // another user cannot be reached.
+        let _ = match group.reach {
+            Reach::Group => killpg(target, signal),
+            Reach::Process => kill(target, signal),
+        };
+    }
+}
+
+/// Whether the kernel tells only us of a signal of the terminal: a hang-up
+/// goes to the leader of the session alone.
+fn hangs_up_us_alone(signal: Signal) -> bool {
+    signal == Signal::SIGHUP
+        && nix::unistd::getsid(None).is_ok_and(|session| session == nix::unistd::getpid())
+}
+
+fn outcome(status: ExitStatus) -> Outcome {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Outcome::Exited(u8::try_from(code & 0xFF).unwrap_or(u8::MAX)),
+        (None, Some(signal)) => Outcome::Signaled(u8::try_from(signal).unwrap_or(u8::MAX)),
+        (None, None) => Outcome::Exited(u8::MAX),
+    }
+}

@@ -1,0 +1,8 @@
+//! Every byte that doubletap itself writes: sentences for people on standard
+//! error, JSON and tables on standard output, and report lines.
+
+pub mod document;
+pub mod line;
+pub mod sentences;
+pub mod table;
+pub mod voice;

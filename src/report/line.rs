@@ -1,0 +1,132 @@
+//! The report line: one call, one line of JSON (`--report`, `--log`).
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::Serialize;
+
+/// The ends a call can come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutcome {
+    /// It ran, and its end is on record.
+    Ran,
+    /// A recorded end was given again.
+    Replayed,
+    /// Somebody holds the key, or it rests.
+    Busy,
+    /// The key was first used for something else.
+    Mismatch,
+    /// A person must decide.
+    Unresolved,
+    /// It ran, and its end is not one that is recorded.
+    Failed,
+    /// The claim was lost.
+    Lost,
+    /// It ran, and its end could not be recorded.
+    NotRecorded,
+    /// Nothing was run.
+    Error,
+}
+
+/// Who holds or held a key.
+#[derive(Clone, Debug, Serialize)]
+pub struct HolderLine {
+    /// The machine's name.
+    pub host: String,
+    /// The process id there.
+    pub pid: i32,
+}
+
+/// One line. Times are whole milliseconds; what does not apply is null.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// When the call ended, RFC 3339 in UTC.
+    pub ts: String,
+    /// The verb.
+    pub verb: &'static str,
+    /// The namespace of the key.
+    pub namespace: String,
+    /// The key.
+    pub key: String,
+    /// What the call came to.
+    pub outcome: CallOutcome,
+    /// The exit status of the command, live or replayed.
+    pub exit_code: Option<u8>,
+    /// The signal that killed the command, live or replayed.
+    pub signal: Option<u8>,
+    /// The attempt's number within its operation.
+    pub attempt: Option<u32>,
+    /// The attempt's number within its key.
+    pub generation: Option<i64>,
+    /// The attempt's fencing token.
+    pub fence: Option<i64>,
+    /// Whether an interrupted attempt was taken over.
+    pub taken_over: bool,
+    /// When to ask again.
+    pub retry_after_ms: Option<u64>,
+    /// The digest of what was asked for.
+    pub fingerprint: String,
+    /// How long the call waited for the key.
+    pub wait_ms: u64,
+    /// How long the call spent in the store.
+    pub store_ms: u64,
+    /// How long the command ran.
+    pub run_ms: Option<u64>,
+    /// How much output is kept.
+    pub output_bytes: Option<u64>,
+    /// Whether only the first part of it is.
+    pub truncated: bool,
+    /// The caller's label.
+    pub source: Option<String>,
+    /// Who holds the key, or ran it.
+    pub holder: Option<HolderLine>,
+    /// The version of doubletap.
+    pub version: &'static str,
+}
+
+/// Where a line goes, opened before anything runs.
+#[derive(Debug)]
+pub enum Sink {
+    /// The line is all there is.
+    Replaced(File),
+    /// The line goes after what others wrote.
+    Appended(File),
+}
+
+impl Sink {
+    /// A file whose contents the line replaces.
+    ///
+    /// # Errors
+    /// When it cannot be opened for writing.
+    pub fn replace(path: &Path) -> io::Result<Self> {
+        OpenOptions::new().write(true).create(true).truncate(false).open(path).map(Self::Replaced)
+    }
+
+    /// A file that many calls write to at once.
+    ///
+    /// # Errors
+    /// When it cannot be opened for writing.
+    pub fn append(path: &Path) -> io::Result<Self> {
+        OpenOptions::new().append(true).create(true).open(path).map(Self::Appended)
+    }
+
+    /// Writes the line, in one call, which keeps it whole beside others.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&mut self, line: &Line) -> io::Result<()> {
+        let text = serde_json::to_string(line)? + "\n";
+        let file = match self {
+            Self::Replaced(file) => {
+                if file.metadata()?.is_file() {
+                    file.set_len(0)?;
+                }
+                file
+            }
+            Self::Appended(file) => file,
+        };
+        file.write_all(text.as_bytes())
+    }
+}

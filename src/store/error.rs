@@ -1,0 +1,50 @@
+//! What can go wrong with a store, in sentences that name the remedy.
+
+use std::fmt;
+
+/// The kind of trouble; callers only ask whether trying again makes sense and
+/// whether less might fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Somebody else's lock outlasted the time limit.
+    Locked,
+    /// No room.
+    Full,
+    /// It cannot be written.
+    ReadOnly,
+    /// It is not, or no longer, a store.
+    Damaged,
+    /// It is not safe to use, or made by a newer doubletap.
+    Refused,
+    /// Anything else.
+    Other,
+}
+
+/// A store that cannot be used.
+#[derive(Debug, Clone)]
+pub struct StoreError {
+    trouble: Trouble,
+    message: String,
+}
+
+impl StoreError {
+    /// An error of a kind; the message is a lower-case fragment.
+    #[must_use]
+    pub fn new(trouble: Trouble, message: impl Into<String>) -> Self {
+        Self { trouble, message: message.into() }
+    }
+
+    /// The kind of trouble.
+    #[must_use]
+    pub fn trouble(&self) -> Trouble {
+        self.trouble
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for StoreError {}

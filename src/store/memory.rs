@@ -1,0 +1,326 @@
+//! A store in memory, for tests and the model: the contract, and nothing else.
+//!
+//! Clones share their rows, as processes share a file. Nothing is durable.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::claim::attempt::{Attempt, Origin, Promise, Remains, State};
+use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
+use crate::claim::fence::Fence;
+use crate::claim::held::{Claim, Ownership};
+use crate::claim::holder::{Group, Life};
+use crate::claim::key::{Namespace, Subject};
+use crate::claim::outcome::Outcome;
+use crate::claim::time::{Clock, Now, Until, WallMs};
+
+use super::{
+    Answer, Chain, Completion, Dropped, Force, Hold, Liveness, LostWhy, Owned, Promised, Store,
+    StoreError, Sweep, SweepMode, Swept, Unrecorded, row,
+};
+
+#[derive(Default)]
+struct Rows {
+    fence: i64,
+    /// Attempts of each subject, oldest first.
+    chains: BTreeMap<Subject, Vec<Attempt>>,
+    outputs: BTreeMap<i64, Vec<u8>>,
+}
+
+/// A store that lives as long as its last clone.
+pub struct MemoryStore {
+    rows: Arc<Mutex<Rows>>,
+    clock: Arc<dyn Clock + Sync>,
+}
+
+impl MemoryStore {
+    /// An empty store that reads this clock.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock + Sync>) -> Self {
+        Self { rows: Arc::default(), clock }
+    }
+
+    /// Another handle on the same rows.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self { rows: Arc::clone(&self.rows), clock: Arc::clone(&self.clock) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rows {
+    fn seen(
+        &self,
+        subject: &Subject,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Vec<Seen>, StoreError> {
+        let mut chain = Vec::new();
+        for attempt in self.chains.get(subject).into_iter().flatten().rev() {
+            let life = match attempt.state {
+                State::Running => liveness.probe(attempt)?,
+                _ => Life::Gone,
+            };
+            chain.push(Seen { attempt: attempt.clone(), life });
+            if attempt.origin != Origin::Rerun {
+                break;
+            }
+        }
+        Ok(chain)
+    }
+
+    fn next_fence(
+        &mut self,
+        now: &Now,
+        liveness: &mut dyn Liveness,
+    ) -> Result<(Fence, Option<u64>), StoreError> {
+        loop {
+            let fence = Fence::after(Fence(self.fence), now.wall);
+            self.fence = fence.0;
+            if let Hold::Taken(inode) = liveness.hold(fence)? {
+                return Ok((fence, inode));
+            }
+        }
+    }
+
+    fn insert(
+        &mut self,
+        request: &Request,
+        plan: &Plan,
+        now: &Now,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Claim, StoreError> {
+        let (fence, inode) = self.next_fence(now, liveness)?;
+        let chain = self.chains.entry(request.subject.clone()).or_default();
+        if let (Some(superseded), Some(newest)) = (&plan.supersedes, chain.last_mut()) {
+            newest.state = State::Interrupted;
+            newest.remains = row::remains_of(superseded);
+            newest.end = Some(row::cut_off(now));
+        }
+        let remains = chain
+            .iter()
+            .filter(|a| matches!(a.state, State::Interrupted | State::Forgotten))
+            .filter(|a| a.remains == Remains::Possible)
+            .cloned()
+            .collect();
+        let attempt = row::claimed(request, plan, fence, inode, now);
+        chain.push(attempt.clone());
+        Ok(Claim::won(request.subject.clone(), attempt, plan.takes_over.clone(), remains))
+    }
+
+    fn owned(&mut self, owner: &Ownership) -> Result<&mut Attempt, LostWhy> {
+        let chain = self.chains.get_mut(&owner.subject).ok_or(LostWhy::Missing)?;
+        let found = chain.iter_mut().find(|a| a.fence == owner.fence && a.token == owner.token);
+        let attempt = found.ok_or(LostWhy::Missing)?;
+        match attempt.state {
+            State::Running => Ok(attempt),
+            state => Err(super::lost_to(state)),
+        }
+    }
+}
+
+impl Store for MemoryStore {
+    fn look(
+        &mut self,
+        request: &Request,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Decision, StoreError> {
+        let now = self.clock.now();
+        let chain = self.lock().seen(&request.subject, liveness)?;
+        Ok(decide(&chain, request, &now))
+    }
+
+    fn claim(
+        &mut self,
+        request: &Request,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Answer, StoreError> {
+        let mut rows = self.lock();
+        let now = self.clock.now();
+        let chain = rows.seen(&request.subject, liveness)?;
+        Ok(match decide(&chain, request, &now) {
+            Decision::Run(plan) => Answer::Won(rows.insert(request, &plan, &now, liveness)?),
+            Decision::Claimed(attempt) => {
+                Answer::Won(Claim::won(request.subject.clone(), attempt, None, Vec::new()))
+            }
+            other => Answer::Not(other),
+        })
+    }
+
+    fn started(
+        &mut self,
+        owner: &Ownership,
+        group: Group,
+        _limit: Duration,
+    ) -> Result<Owned, StoreError> {
+        Ok(match self.lock().owned(owner) {
+            Ok(attempt) => {
+                attempt.group = Some(group);
+                Owned::Yes
+            }
+            Err(why) => Owned::Lost(why),
+        })
+    }
+
+    fn renew(&mut self, owner: &Ownership, _limit: Duration) -> Result<Owned, StoreError> {
+        let mut rows = self.lock();
+        let now = self.clock.now();
+        Ok(match rows.owned(owner) {
+            Ok(attempt) => {
+                attempt.until = Until::after(&now, attempt.lease);
+                Owned::Yes
+            }
+            Err(why) => Owned::Lost(why),
+        })
+    }
+
+    fn complete(&mut self, claim: Claim, completion: &Completion) -> Result<Owned, Unrecorded> {
+        let owner = claim.ownership();
+        let mut rows = self.lock();
+        let now = self.clock.now();
+        let written = match rows.owned(&owner) {
+            Ok(attempt) => {
+                let (state, end) = row::ended(completion, &now);
+                attempt.state = state;
+                attempt.end = Some(end);
+                Owned::Yes
+            }
+            Err(why) => Owned::Lost(why),
+        };
+        if let (Owned::Yes, Some(output)) = (written, &completion.output) {
+            rows.outputs.insert(owner.fence.0, output.frames.clone());
+        }
+        Ok(written)
+    }
+
+    fn mark_empty(&mut self, fence: Fence) -> Result<(), StoreError> {
+        let mut rows = self.lock();
+        for attempt in rows.chains.values_mut().flatten().filter(|a| a.fence == fence) {
+            attempt.remains = Remains::None;
+        }
+        Ok(())
+    }
+
+    fn chain(&mut self, subject: &Subject) -> Result<Vec<Attempt>, StoreError> {
+        let rows = self.lock();
+        Ok(rows.chains.get(subject).into_iter().flatten().rev().cloned().collect())
+    }
+
+    fn output(&mut self, fence: Fence) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.lock().outputs.get(&fence.0).cloned())
+    }
+
+    fn chains(&mut self, namespace: Option<&Namespace>) -> Result<Vec<Chain>, StoreError> {
+        let rows = self.lock();
+        let mut chains: Vec<Chain> = rows
+            .chains
+            .iter()
+            .filter(|(subject, _)| namespace.is_none_or(|ns| *ns == subject.namespace))
+            .map(|(subject, attempts)| Chain {
+                subject: subject.clone(),
+                attempts: attempts.iter().rev().cloned().collect(),
+            })
+            .collect();
+        chains.sort_by_key(|chain| std::cmp::Reverse(chain.attempts.first().map(|a| a.fence)));
+        Ok(chains)
+    }
+
+    fn forget(
+        &mut self,
+        subject: &Subject,
+        force: Force,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Dropped, StoreError> {
+        let mut rows = self.lock();
+        let now = self.clock.now();
+        let seen = rows.seen(subject, liveness)?;
+        let Some(newest) = seen.first().filter(|s| s.attempt.state != State::Forgotten) else {
+            return Ok(Dropped::Absent);
+        };
+        if newest.counts(&now) && force == Force::No {
+            return Ok(Dropped::Held(newest.attempt.clone(), newest.life));
+        }
+        let fence = Fence::after(Fence(rows.fence), now.wall);
+        rows.fence = fence.0;
+        let token = super::nobodys_token()?;
+        let chain = rows.chains.entry(subject.clone()).or_default();
+        if let Some(running) = chain.last_mut().filter(|a| a.state == State::Running) {
+            running.state = State::Forgotten;
+            running.remains = row::remains_of(newest);
+            running.end = Some(row::cut_off(&now));
+        }
+        chain.push(row::tombstone(&newest.attempt, fence, token, &now));
+        Ok(Dropped::Yes)
+    }
+
+    fn settle(
+        &mut self,
+        subject: &Subject,
+        outcome: Outcome,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Dropped, StoreError> {
+        let mut rows = self.lock();
+        let now = self.clock.now();
+        let seen = rows.seen(subject, liveness)?;
+        let Some(newest) = seen.first() else { return Ok(Dropped::Absent) };
+        if let Some(refusal) = super::not_to_be_settled(newest, &now) {
+            return Ok(refusal);
+        }
+        if let Some(attempt) = rows.chains.get_mut(subject).and_then(|chain| chain.last_mut()) {
+            let (state, end) = row::settled(outcome, &now);
+            attempt.state = state;
+            attempt.end = Some(end);
+        }
+        Ok(Dropped::Yes)
+    }
+
+    fn longest_lease(&mut self) -> Result<Duration, StoreError> {
+        let rows = self.lock();
+        Ok(rows.chains.values().flatten().map(|a| a.lease).max().unwrap_or_default())
+    }
+
+    fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
+        let mut rows = self.lock();
+        let now = self.clock.now();
+        let gone: Vec<Subject> = rows
+            .chains
+            .iter()
+            .filter(|(subject, chain)| goes(sweep, subject, chain, &now))
+            .map(|(subject, _)| subject.clone())
+            .collect();
+        let mut swept = Swept::default();
+        for subject in gone {
+            let chain = rows.chains.get(&subject).cloned().unwrap_or_default();
+            swept.keys += 1;
+            swept.attempts += chain.len() as u64;
+            if sweep.mode == SweepMode::Remove {
+                rows.chains.remove(&subject);
+                for attempt in chain {
+                    rows.outputs.remove(&attempt.fence.0);
+                }
+            }
+        }
+        Ok(swept)
+    }
+}
+
+fn goes(sweep: &Sweep, subject: &Subject, chain: &[Attempt], now: &Now) -> bool {
+    let horizon = WallMs(now.wall.0 - crate::claim::duration::to_ms(sweep.older_than));
+    let finished = |attempt: &Attempt| {
+        matches!(attempt.state, State::Done | State::Failed | State::Forgotten)
+            && attempt.end.as_ref().is_some_and(|end| end.at < horizon)
+    };
+    let promised = |attempt: &Attempt| {
+        attempt.end.as_ref().is_some_and(|end| {
+            attempt.state == State::Done
+                && end.promise == Promise::Explicit
+                && !end.expiry.has_come(now)
+        })
+    };
+    sweep.namespace.as_ref().is_none_or(|ns| *ns == subject.namespace)
+        && chain.last().is_some_and(finished)
+        && (sweep.promised == Promised::Included || !chain.iter().any(promised))
+}

@@ -1,0 +1,123 @@
+//! What every store writes alike: the rows that a plan and an end come to.
+
+use crate::claim::attempt::{Attempt, End, Promise, Remains, State};
+use crate::claim::decide::{Plan, Request, Seen};
+use crate::claim::fence::Fence;
+use crate::claim::fingerprint::Fingerprint;
+use crate::claim::holder::Life;
+use crate::claim::id::{OperationId, Token};
+use crate::claim::outcome::Outcome;
+use crate::claim::time::{Expiry, Now, Until};
+
+use super::{Completion, Keep, Verdict};
+
+/// The row of a new claim.
+pub(crate) fn claimed(
+    request: &Request,
+    plan: &Plan,
+    fence: Fence,
+    lock_inode: Option<u64>,
+    now: &Now,
+) -> Attempt {
+    Attempt {
+        generation: plan.generation,
+        state: State::Running,
+        operation: plan.operation,
+        number: plan.number,
+        origin: plan.origin,
+        token: request.token,
+        fence,
+        fingerprint: request.fingerprint.clone(),
+        command: request.command.clone(),
+        holder: request.holder.clone(),
+        lock_inode,
+        group: None,
+        remains: Remains::Possible,
+        lease: request.lease,
+        until: Until::after(now, request.lease),
+        started: now.wall,
+        end: None,
+    }
+}
+
+/// Whether processes of an attempt that is superseded now may be left: not if
+/// the kernel has just said that nobody is.
+pub(crate) fn remains_of(superseded: &Seen) -> Remains {
+    match superseded.life {
+        Life::Gone => Remains::None,
+        Life::Alive | Life::Orphaned | Life::Unknown => Remains::Possible,
+    }
+}
+
+/// The end of an attempt that somebody else ended at `now`.
+pub(crate) fn cut_off(now: &Now) -> End {
+    End {
+        at: now.wall,
+        outcome: None,
+        reason: None,
+        run: None,
+        output: None,
+        expiry: Expiry::Never,
+        promise: Promise::Default,
+        retry_at: None,
+    }
+}
+
+/// The state and the end that a completion comes to.
+pub(crate) fn ended(completion: &Completion, now: &Now) -> (State, End) {
+    let mut end = End {
+        outcome: completion.outcome,
+        reason: completion.reason.clone(),
+        run: completion.run,
+        output: completion.output.as_ref().map(|output| output.summary),
+        ..cut_off(now)
+    };
+    match completion.verdict {
+        Verdict::Recorded { keep } => {
+            end.expiry = keep.expiry(now.wall);
+            end.promise = keep.promise;
+            (State::Done, end)
+        }
+        Verdict::Released { rest } => {
+            end.retry_at = rest.map(|span| Until::after(now, span));
+            (State::Failed, end)
+        }
+    }
+}
+
+/// The end of an interrupted attempt that a person settled.
+pub(crate) fn settled(outcome: Outcome, now: &Now) -> (State, End) {
+    let (state, mut end) = ended(
+        &Completion {
+            verdict: Verdict::Recorded { keep: Keep { span: None, promise: Promise::Default } },
+            outcome: Some(outcome),
+            reason: Some("settled by hand".to_owned()),
+            run: None,
+            output: None,
+        },
+        now,
+    );
+    end.promise = Promise::Default;
+    (state, end)
+}
+
+/// The generation that a forgotten key leaves behind. It is nobody's: its
+/// token is never handed out.
+pub(crate) fn tombstone(newest: &Attempt, fence: Fence, token: Token, now: &Now) -> Attempt {
+    Attempt {
+        generation: newest.generation.saturating_add(1),
+        state: State::Forgotten,
+        operation: OperationId(token.0),
+        number: 0,
+        origin: crate::claim::attempt::Origin::Ordinary,
+        token,
+        fence,
+        fingerprint: Fingerprint::of(Vec::new()),
+        lock_inode: None,
+        group: None,
+        remains: Remains::None,
+        started: now.wall,
+        end: Some(cut_off(now)),
+        ..newest.clone()
+    }
+}

@@ -1,0 +1,157 @@
+//! The default store: one local SQLite file in WAL mode.
+//!
+//! `place` says whether a file may be used at all, `open` makes a connection,
+//! `schema` has the tables, `rows` turns rows into attempts, `steps` runs a
+//! locked step again while the file is busy, and the rest are the methods of
+//! [`Store`] by subject. No read transaction is ever open while a caller
+//! writes to its standard output: every method has read all when it returns.
+
+mod claiming;
+mod dropping;
+mod ending;
+mod failure;
+mod open;
+mod place;
+mod reading;
+mod rows;
+mod schema;
+mod steps;
+mod sweeping;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::claim::attempt::Attempt;
+use crate::claim::decide::{Decision, Request};
+use crate::claim::fence::Fence;
+use crate::claim::held::{Claim, Ownership};
+use crate::claim::holder::Group;
+use crate::claim::key::{Namespace, Subject};
+use crate::claim::outcome::Outcome;
+use crate::claim::time::Clock;
+
+use super::{
+    Answer, Chain, Completion, Dropped, Force, Liveness, Owned, Store, StoreError, Sweep, Swept,
+    Unrecorded,
+};
+use steps::{Patience, Sync};
+
+/// What a caller wants of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To claim and record; creates what is missing.
+    Write,
+    /// To look; creates nothing where it can be helped.
+    Read,
+}
+
+/// One connection to a store's file.
+pub struct SqliteStore {
+    connection: Connection,
+    path: PathBuf,
+    clock: Arc<dyn Clock + Send + std::marker::Sync>,
+    patience: Patience,
+    sync: Sync,
+}
+
+impl SqliteStore {
+    /// Opens the store at `path`, creating it first where `access` allows.
+    /// Waits up to `timeout` for other programs' locks, at every call.
+    ///
+    /// With [`Access::Read`] and no file there, the answer is nothing.
+    ///
+    /// # Errors
+    /// When the file is not safe to use, not a store, made by a newer
+    /// doubletap, or cannot be opened.
+    pub fn open(
+        path: &Path,
+        access: Access,
+        timeout: Duration,
+        clock: Arc<dyn Clock + Send + std::marker::Sync>,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some((connection, patience)) = open::open(path, access, timeout)? else {
+            return Ok(None);
+        };
+        Ok(Some(Self { connection, path: path.to_owned(), clock, patience, sync: Sync::Full }))
+    }
+}
+
+impl Store for SqliteStore {
+    fn look(
+        &mut self,
+        request: &Request,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Decision, StoreError> {
+        self.decide_unlocked(request, liveness)
+    }
+
+    fn claim(
+        &mut self,
+        request: &Request,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Answer, StoreError> {
+        self.claim_locked(request, liveness)
+    }
+
+    fn started(
+        &mut self,
+        owner: &Ownership,
+        group: Group,
+        limit: Duration,
+    ) -> Result<Owned, StoreError> {
+        self.note_group(owner, group, limit)
+    }
+
+    fn renew(&mut self, owner: &Ownership, limit: Duration) -> Result<Owned, StoreError> {
+        self.extend_lease(owner, limit)
+    }
+
+    fn complete(&mut self, claim: Claim, completion: &Completion) -> Result<Owned, Unrecorded> {
+        self.spend(claim, completion)
+    }
+
+    fn mark_empty(&mut self, fence: Fence) -> Result<(), StoreError> {
+        self.note_nobody_left(fence)
+    }
+
+    fn chain(&mut self, subject: &Subject) -> Result<Vec<Attempt>, StoreError> {
+        self.read_chain(subject)
+    }
+
+    fn output(&mut self, fence: Fence) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read_output(fence)
+    }
+
+    fn chains(&mut self, namespace: Option<&Namespace>) -> Result<Vec<Chain>, StoreError> {
+        self.read_chains(namespace)
+    }
+
+    fn forget(
+        &mut self,
+        subject: &Subject,
+        force: Force,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Dropped, StoreError> {
+        self.drop_key(subject, force, liveness)
+    }
+
+    fn settle(
+        &mut self,
+        subject: &Subject,
+        outcome: Outcome,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Dropped, StoreError> {
+        self.settle_interrupted(subject, outcome, liveness)
+    }
+
+    fn longest_lease(&mut self) -> Result<Duration, StoreError> {
+        self.read_longest_lease()
+    }
+
+    fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
+        self.sweep_in_batches(sweep)
+    }
+}

@@ -1,0 +1,152 @@
+//! The claiming step: one locked step, from the lock to the new row.
+//!
+//! Every shortcut through it was shown to break, by a model or on a real
+//! server (DESIGN section 4): the clock is read after the lock, the chain is
+//! read again after the clock, and every write requires its row.
+
+use rusqlite::{Transaction, params};
+
+use super::reading::{Depth, attempts, with_lives};
+use super::steps::{StepError, Sync};
+use super::{SqliteStore, rows};
+use crate::claim::attempt::{Attempt, Remains, State};
+use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
+use crate::claim::fence::Fence;
+use crate::claim::held::Claim;
+use crate::claim::key::Subject;
+use crate::claim::time::Now;
+use crate::store::{Answer, Hold, Liveness, StoreError, Trouble, row};
+
+/// How often an insert is tried before it is an internal error: OR IGNORE
+/// also swallows a constraint that has nothing to do with racing.
+const INSERTS: u32 = 3;
+
+impl SqliteStore {
+    pub(super) fn claim_locked(
+        &mut self,
+        request: &Request,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Answer, StoreError> {
+        let mut held = Vec::new();
+        let limit = self.patience.limit;
+        let answer = self.write(Sync::Full, limit, |step, now| {
+            let chain = attempts(step, &request.subject, Depth::Decision)?;
+            let chain = with_lives(chain, liveness)?;
+            Ok(match decide(&chain, request, now) {
+                Decision::Run(plan) => {
+                    Answer::Won(insert(step, request, &plan, now, liveness, &mut held)?)
+                }
+                Decision::Claimed(attempt) => {
+                    let remains = unlooked(step, &request.subject)?;
+                    Answer::Won(Claim::won(request.subject.clone(), attempt, None, remains))
+                }
+                other => Answer::Not(other),
+            })
+        })?;
+        // An earlier try may have failed at its commit: its byte was kept until
+        // this reading showed what became of its row.
+        let kept = match &answer {
+            Answer::Won(claim) => Some(claim.attempt().fence),
+            Answer::Not(_) => None,
+        };
+        held.into_iter().filter(|fence| Some(*fence) != kept).for_each(|fence| {
+            liveness.let_go(fence);
+        });
+        Ok(answer)
+    }
+}
+
+fn insert(
+    step: &Transaction<'_>,
+    request: &Request,
+    plan: &Plan,
+    now: &Now,
+    liveness: &mut dyn Liveness,
+    held: &mut Vec<Fence>,
+) -> Result<Claim, StepError> {
+    if let Some(superseded) = &plan.supersedes {
+        interrupt(step, superseded, now)?;
+    }
+    for _ in 0..INSERTS {
+        let (fence, inode) = next_fence(step, now, liveness)?;
+        held.push(fence);
+        let attempt = row::claimed(request, plan, fence, inode, now);
+        if rows::insert(step, &request.subject, &attempt)? {
+            let remains = match attempt.generation {
+                1 => Vec::new(),
+                _ => unlooked(step, &request.subject)?,
+            };
+            return Ok(Claim::won(
+                request.subject.clone(),
+                attempt,
+                plan.takes_over.clone(),
+                remains,
+            ));
+        }
+    }
+    Err(StepError::Store(StoreError::new(
+        Trouble::Other,
+        format!(
+            "the next attempt of {} does not fit the store; see doubletap show",
+            request.subject.key
+        ),
+    )))
+}
+
+/// Marks a running attempt whose holder is gone, exactly as it was read.
+fn interrupt(step: &Transaction<'_>, superseded: &Seen, now: &Now) -> Result<(), StepError> {
+    let before = &superseded.attempt;
+    let end = row::cut_off(now);
+    let remains = row::remains_of(superseded);
+    let marked = rows::update_end(
+        step,
+        before.fence,
+        before.token,
+        State::Running,
+        State::Interrupted,
+        &end,
+        remains,
+    )?;
+    if marked {
+        return Ok(());
+    }
+    Err(StepError::Store(StoreError::new(
+        Trouble::Other,
+        "the attempt to be superseded changed under the store's own lock",
+    )))
+}
+
+/// The store's next fence, with its holder's lock taken.
+pub(super) fn next_fence(
+    step: &Transaction<'_>,
+    now: &Now,
+    liveness: &mut dyn Liveness,
+) -> Result<(Fence, Option<u64>), StepError> {
+    loop {
+        let fence = advance_fence(step, now)?;
+        if let Hold::Taken(inode) = liveness.hold(fence)? {
+            return Ok((fence, inode));
+        }
+    }
+}
+
+/// The store's next fence.
+pub(super) fn advance_fence(step: &Transaction<'_>, now: &Now) -> rusqlite::Result<Fence> {
+    let last = step.query_row("SELECT fence FROM store", [], |row| row.get(0))?;
+    let fence = Fence::after(Fence(last), now.wall);
+    step.execute("UPDATE store SET fence = ?", [fence.0])?;
+    Ok(fence)
+}
+
+/// Ended attempts of a key whose processes nobody has looked for yet.
+fn unlooked(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<Vec<Attempt>> {
+    let mut statement = step.prepare(
+        "SELECT * FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
+            AND emptied = 0 AND state IN ('interrupted', 'forgotten')",
+    )?;
+    let key = params![subject.kind.as_str(), subject.namespace.as_str(), subject.key.as_str()];
+    let found = statement.query_map(key, rows::attempt)?;
+    let found: Vec<Attempt> = found.collect::<rusqlite::Result<_>>()?;
+    debug_assert!(found.iter().all(|a| a.remains == Remains::Possible));
+    Ok(found)
+}

@@ -1,0 +1,67 @@
+//! Turns SQLite's errors into sentences that name the file and the remedy.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+
+use crate::claim::duration::for_people;
+use crate::store::{StoreError, Trouble};
+
+/// The kind of trouble that an error of SQLite means.
+pub(super) fn trouble_of(error: &rusqlite::Error) -> Trouble {
+    let rusqlite::Error::SqliteFailure(failure, _) = error else {
+        return match error {
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..) => Trouble::Damaged,
+            _ => Trouble::Other,
+        };
+    };
+    match failure.code {
+        ErrorCode::DatabaseBusy
+        | ErrorCode::DatabaseLocked
+        | ErrorCode::FileLockingProtocolFailed => Trouble::Locked,
+        ErrorCode::DiskFull => Trouble::Full,
+        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+            Trouble::ReadOnly
+        }
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Trouble::Damaged,
+        // The shared index is a file too, and it grows through ftruncate.
+        ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => {
+            Trouble::Full
+        }
+        _ if is_foreign_schema(failure.extended_code, error) => Trouble::Damaged,
+        _ => Trouble::Other,
+    }
+}
+
+/// A file that has our version number and not our tables.
+fn is_foreign_schema(code: i32, error: &rusqlite::Error) -> bool {
+    code == ffi::SQLITE_ERROR && {
+        let text = error.to_string();
+        text.contains("no such table") || text.contains("no such column")
+    }
+}
+
+/// The sentence for people.
+pub(super) fn sentence(path: &Path, limit: Duration, error: &rusqlite::Error) -> StoreError {
+    let trouble = trouble_of(error);
+    let path = path.display();
+    let message = match trouble {
+        Trouble::Locked => format!(
+            "the store {path} was locked by another program for longer than {}; try again, or wait longer with --store-timeout",
+            for_people(limit)
+        ),
+        Trouble::Full => format!("no room is left for the store {path}; free some space there"),
+        Trouble::ReadOnly => format!(
+            "the store {path} cannot be written ({error}); make the file and its folder writable, or name another with --store"
+        ),
+        Trouble::Damaged => format!(
+            "the store {path} is damaged or is not a doubletap store ({error}); restore it, move it away, or name another with --store"
+        ),
+        Trouble::Refused | Trouble::Other => format!("the store {path}: {error}"),
+    };
+    StoreError::new(trouble, message)
+}

@@ -1,0 +1,195 @@
+//! Whether a file is a safe place for a store, and making one.
+//!
+//! A store decides whether commands run, so nobody but its owner may be able
+//! to write it, and its locks must be the kernel's own.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{AccessFlags, Uid, access};
+
+use super::Access;
+use crate::store::{StoreError, Trouble};
+
+/// How an acceptable file is to be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is ours.
+    Ours,
+    /// It can only be read: another user's, seen by root, or not writable.
+    ReadOnly,
+}
+
+/// Checks the file and its folder, creating both where `access` allows.
+/// Nothing when there is no file and none may be made.
+pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, StoreError> {
+    let found = match fs::metadata(path) {
+        Ok(found) => Some(found),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => None,
+        Err(why) => return Err(unreadable(path, &why)),
+    };
+    if found.is_none() && access == Access::Read {
+        return Ok(None);
+    }
+    let folder = folder_of(path);
+    if found.is_none() {
+        create_folder(&folder)?;
+    }
+    check_folder(&folder)?;
+    check_file_system(&folder)?;
+    let standing = match found {
+        Some(metadata) => check_file(path, &folder, &metadata, access)?,
+        None => create_file(path, &folder)?,
+    };
+    Ok(Some(standing))
+}
+
+/// The folder that a path lies in.
+pub(super) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn unreadable(path: &Path, why: &io::Error) -> StoreError {
+    refused(format!("the store {} cannot be reached: {why}", path.display()))
+}
+
+fn refused(message: String) -> StoreError {
+    StoreError::new(Trouble::Refused, message)
+}
+
+fn check_file(
+    path: &Path,
+    folder: &Path,
+    metadata: &Metadata,
+    wanted: Access,
+) -> Result<Standing, StoreError> {
+    let shown = path.display();
+    if !metadata.is_file() {
+        return Err(refused(format!("the store {shown} is not a file; name a file with --store")));
+    }
+    let us = Uid::effective();
+    if metadata.uid() != us.as_raw() {
+        if us.is_root() && wanted == Access::Read {
+            return Ok(Standing::ReadOnly);
+        }
+        return Err(refused(format!(
+            "the store {shown} belongs to user {}, and you are user {us}; run as its owner, or name another with --store",
+            metadata.uid()
+        )));
+    }
+    if metadata.mode() & 0o002 != 0 {
+        return Err(refused(format!(
+            "the store {shown} can be written by everybody; after a look inside: chmod o-w {shown}"
+        )));
+    }
+    let writable =
+        access(path, AccessFlags::W_OK).is_ok() && access(folder, AccessFlags::W_OK).is_ok();
+    if wanted == Access::Read && !writable {
+        return Ok(Standing::ReadOnly);
+    }
+    Ok(Standing::Ours)
+}
+
+fn check_folder(folder: &Path) -> Result<(), StoreError> {
+    let metadata = fs::metadata(folder).map_err(|why| unreadable(folder, &why))?;
+    let mode = metadata.mode();
+    if mode & 0o002 != 0 && mode & 0o1000 == 0 {
+        let shown = folder.display();
+        return Err(refused(format!(
+            "the store's folder {shown} can be written by everybody, who could put another file in its place; chmod o-w {shown}, or name another with --store"
+        )));
+    }
+    Ok(())
+}
+
+/// Creates a folder and what is missing above it, each 0700 whatever the
+/// umask and each synced into its parent.
+fn create_folder(folder: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    create_folder(&folder_of(folder))?;
+    let made = match DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => fs::set_permissions(folder, Permissions::from_mode(0o700))
+            .and_then(|()| sync_folder(&folder_of(folder))),
+        // Somebody else was a little faster.
+        Err(why) if why.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(why) => Err(why),
+    };
+    made.map_err(|why| {
+        refused(format!(
+            "the store's folder {} cannot be created: {why}; name another place with --store",
+            folder.display()
+        ))
+    })
+}
+
+/// Creates an empty file, 0600 whatever the umask.
+fn create_file(path: &Path, folder: &Path) -> Result<Standing, StoreError> {
+    let made = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(file) => {
+            file.set_permissions(Permissions::from_mode(0o600)).and_then(|()| sync_folder(folder))
+        }
+        Err(why) if why.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(why) => Err(why),
+    };
+    made.map(|()| Standing::Ours).map_err(|why| {
+        StoreError::new(
+            Trouble::ReadOnly,
+            format!(
+                "the store {} cannot be created: {why}; name another place with --store",
+                path.display()
+            ),
+        )
+    })
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// File systems whose locks or shared memory are not this kernel's own, by
+/// the magic number that `statfs(2)` lists.
+const NETWORK: [(u32, &str); 13] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB2"),
+    (0x0102_1997, "9p"),
+    (0x6573_5546, "FUSE or virtiofs"),
+    (0x5346_414F, "AFS"),
+    (0x6B41_4653, "kAFS"),
+    (0x00C3_6400, "Ceph"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636F, "OCFS2"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x7375_7245, "Coda"),
+];
+
+#[cfg(target_os = "linux")]
+fn check_file_system(folder: &Path) -> Result<(), StoreError> {
+    let found = nix::sys::statfs::statfs(folder)
+        .map_err(|why| unreadable(folder, &io::Error::from(why)))?;
+    // The kernel's magic numbers have 32 bits, whatever the width of the field.
+    let magic = u32::try_from(i128::from(found.filesystem_type().0) & 0xFFFF_FFFF).unwrap_or(0);
+    match NETWORK.iter().find(|(number, _)| *number == magic) {
+        None => Ok(()),
+        Some((_, name)) => Err(refused(format!(
+            "the store's folder {} is on a network file system ({name}), where locks cannot be trusted; name a local file with --store",
+            folder.display()
+        ))),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn check_file_system(_folder: &Path) -> Result<(), StoreError> {
+    let _ = NETWORK;
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Reading chains and outputs, without a lock.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{SqliteStore, rows};
+use crate::claim::attempt::{Attempt, Origin, State};
+use crate::claim::decide::{Decision, Request, Seen, decide};
+use crate::claim::fence::Fence;
+use crate::claim::holder::Life;
+use crate::claim::key::{Namespace, Subject};
+use crate::store::{Chain, Liveness, StoreError};
+
+/// How much of a chain is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Down to the first attempt that is not a rerun: what a decision needs.
+    Decision,
+    /// All of it.
+    Whole,
+}
+
+/// The attempts of a key, newest first.
+pub(super) fn attempts(
+    connection: &Connection,
+    subject: &Subject,
+    depth: Depth,
+) -> rusqlite::Result<Vec<Attempt>> {
+    let mut statement = connection.prepare(
+        "SELECT * FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
+         ORDER BY generation DESC",
+    )?;
+    let key = params![subject.kind.as_str(), subject.namespace.as_str(), subject.key.as_str()];
+    let mut rows = statement.query(key)?;
+    let mut chain = Vec::new();
+    while let Some(row) = rows.next()? {
+        let attempt = rows::attempt(row)?;
+        let enough = depth == Depth::Decision && attempt.origin != Origin::Rerun;
+        chain.push(attempt);
+        if enough {
+            break;
+        }
+    }
+    Ok(chain)
+}
+
+/// Adds what is known of the holders.
+pub(super) fn with_lives(
+    attempts: Vec<Attempt>,
+    liveness: &mut dyn Liveness,
+) -> Result<Vec<Seen>, StoreError> {
+    let seen = attempts.into_iter().map(|attempt| {
+        let life = match attempt.state {
+            State::Running => liveness.probe(&attempt)?,
+            _ => Life::Gone,
+        };
+        Ok(Seen { attempt, life })
+    });
+    seen.collect()
+}
+
+impl SqliteStore {
+    pub(super) fn decide_unlocked(
+        &self,
+        request: &Request,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Decision, StoreError> {
+        let now = self.clock.now();
+        let chain = self.read(|c| attempts(c, &request.subject, Depth::Decision))?;
+        Ok(decide(&with_lives(chain, liveness)?, request, &now))
+    }
+
+    pub(super) fn read_chain(&self, subject: &Subject) -> Result<Vec<Attempt>, StoreError> {
+        self.read(|connection| attempts(connection, subject, Depth::Whole))
+    }
+
+    pub(super) fn read_output(&self, fence: Fence) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read(|connection| {
+            connection
+                .query_row("SELECT frames FROM output WHERE fence = ?", [fence.0], |row| row.get(0))
+                .optional()
+        })
+    }
+
+    pub(super) fn read_chains(
+        &self,
+        namespace: Option<&Namespace>,
+    ) -> Result<Vec<Chain>, StoreError> {
+        let mut chains = self.read(|connection| chains_in(connection, namespace))?;
+        chains.sort_by_key(|chain| std::cmp::Reverse(chain.attempts.first().map(|a| a.fence)));
+        Ok(chains)
+    }
+
+    pub(super) fn read_longest_lease(&self) -> Result<Duration, StoreError> {
+        let ms: Option<i64> = self.read(|connection| {
+            connection.query_row("SELECT max(lease_ms) FROM attempt", [], |row| row.get(0))
+        })?;
+        Ok(Duration::from_millis(ms.unwrap_or(0).unsigned_abs()))
+    }
+}
+
+fn chains_in(
+    connection: &Connection,
+    namespace: Option<&Namespace>,
+) -> rusqlite::Result<Vec<Chain>> {
+    let mut statement = connection.prepare(
+        "SELECT * FROM attempt WHERE ?1 IS NULL OR namespace = ?1
+         ORDER BY kind, namespace, key, generation DESC",
+    )?;
+    let mut rows = statement.query([namespace.map(Namespace::as_str)])?;
+    let mut chains: Vec<Chain> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (subject, attempt) = (rows::subject(row)?, rows::attempt(row)?);
+        match chains.last_mut() {
+            Some(chain) if chain.subject == subject => chain.attempts.push(attempt),
+            _ => chains.push(Chain { subject, attempts: vec![attempt] }),
+        }
+    }
+    Ok(chains)
+}

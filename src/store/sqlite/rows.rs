@@ -1,0 +1,254 @@
+//! Turns rows into attempts and back.
+
+use std::time::Duration;
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, named_params};
+
+use crate::claim::attempt::{
+    Attempt, CommandSummary, End, Extent, Origin, OutputSummary, Promise, Remains, State,
+};
+use crate::claim::duration::to_ms;
+use crate::claim::fence::Fence;
+use crate::claim::fingerprint::{Field, Fingerprint};
+use crate::claim::holder::{Group, Holder, PidNamespace, Reach, StartTime};
+use crate::claim::id::{OperationId, Token, from_hex, to_hex};
+use crate::claim::key::{Key, Kind, Namespace, Subject};
+use crate::claim::outcome::Outcome;
+use crate::claim::time::{BootId, BootMs, Expiry, Until, WallMs};
+
+/// A value in a column that no doubletap wrote there.
+#[derive(Debug)]
+struct Unreadable(&'static str);
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unreadable {}", self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+fn unreadable(what: &'static str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Null, Box::new(Unreadable(what)))
+}
+
+fn duration(ms: i64) -> rusqlite::Result<Duration> {
+    u64::try_from(ms).map(Duration::from_millis).map_err(|_| unreadable("duration"))
+}
+
+fn bits<const N: usize>(row: &Row<'_>, column: &str) -> rusqlite::Result<[u8; N]> {
+    let bytes = row.get_ref(column)?.as_blob().ok();
+    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| unreadable("id"))
+}
+
+/// A number of the kernel's that has 64 bits without a sign; SQLite's have one.
+fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+/// The identity of the chain that a row belongs to.
+pub(super) fn subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
+    let text = |column: &str| row.get::<_, String>(column);
+    let kind = text("kind")?;
+    Ok(Subject {
+        kind: [Kind::Once]
+            .into_iter()
+            .find(|known| known.as_str() == kind)
+            .ok_or_else(|| unreadable("kind"))?,
+        namespace: Namespace::new(&text("namespace")?).map_err(|_| unreadable("namespace"))?,
+        key: Key::new(&text("key")?).map_err(|_| unreadable("key"))?,
+    })
+}
+
+/// The attempt that a row is.
+pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
+    let boot_id = BootId(row.get::<_, String>("boot_id")?.into());
+    let state = State::parse(row.get_ref("state")?.as_str()?).ok_or_else(|| unreadable("state"))?;
+    Ok(Attempt {
+        generation: row.get("generation")?,
+        state,
+        operation: OperationId(bits(row, "operation")?),
+        number: row.get("number")?,
+        origin: if row.get("rerun")? { Origin::Rerun } else { Origin::Ordinary },
+        token: Token(bits(row, "token")?),
+        fence: Fence(row.get("fence")?),
+        fingerprint: read_fingerprint(row.get_ref("fingerprint")?.as_str()?)?,
+        command: CommandSummary { word: row.get("command")?, words: row.get("command_words")? },
+        holder: Holder {
+            host: row.get("host")?,
+            boot_id: boot_id.clone(),
+            pid: row.get("pid")?,
+            start: StartTime(unsigned(row, "pid_start")?),
+            pid_namespace: PidNamespace(unsigned(row, "pid_namespace")?),
+        },
+        lock_inode: row.get::<_, Option<i64>>("lock_inode")?.map(i64::cast_unsigned),
+        group: group(row)?,
+        remains: if row.get("emptied")? { Remains::None } else { Remains::Possible },
+        lease: duration(row.get("lease_ms")?)?,
+        until: Until { boot_id: boot_id.clone(), at: BootMs(row.get("until_boot_ms")?) },
+        started: WallMs(row.get("started_ms")?),
+        end: end(row, boot_id)?,
+    })
+}
+
+fn group(row: &Row<'_>) -> rusqlite::Result<Option<Group>> {
+    let Some(reach) = row.get::<_, Option<String>>("group_reach")? else {
+        return Ok(None);
+    };
+    Ok(Some(Group {
+        reach: match reach.as_str() {
+            "group" => Reach::Group,
+            "process" => Reach::Process,
+            _ => return Err(unreadable("group")),
+        },
+        id: row.get("group_id")?,
+        start: StartTime(unsigned(row, "group_start")?),
+        session: row.get("group_session")?,
+        pid_namespace: PidNamespace(unsigned(row, "group_namespace")?),
+    }))
+}
+
+fn end(row: &Row<'_>, boot_id: BootId) -> rusqlite::Result<Option<End>> {
+    let Some(at) = row.get("ended_ms")? else {
+        return Ok(None);
+    };
+    let outcome = match (row.get("exit_code")?, row.get("signal")?) {
+        (Some(code), _) => Some(Outcome::Exited(code)),
+        (None, Some(signal)) => Some(Outcome::Signaled(signal)),
+        (None, None) => None,
+    };
+    let output = match row.get::<_, Option<i64>>("output_bytes")? {
+        None => None,
+        Some(bytes) => Some(OutputSummary {
+            bytes: bytes.cast_unsigned(),
+            extent: match row.get::<_, Option<bool>>("truncated")? {
+                Some(true) => Extent::Truncated,
+                _ => Extent::Whole,
+            },
+        }),
+    };
+    Ok(Some(End {
+        at: WallMs(at),
+        outcome,
+        reason: row.get("reason")?,
+        run: row.get::<_, Option<i64>>("run_ms")?.map(duration).transpose()?,
+        output,
+        expiry: match row.get("expires_ms")? {
+            Some(at) => Expiry::At(WallMs(at)),
+            None => Expiry::Never,
+        },
+        promise: match row.get::<_, Option<bool>>("promised")? {
+            Some(true) => Promise::Explicit,
+            _ => Promise::Default,
+        },
+        retry_at: row
+            .get::<_, Option<i64>>("retry_boot_ms")?
+            .map(|at| Until { boot_id, at: BootMs(at) }),
+    }))
+}
+
+fn read_fingerprint(text: &str) -> rusqlite::Result<Fingerprint> {
+    let fields: Vec<(String, String)> =
+        serde_json::from_str(text).map_err(|_| unreadable("fingerprint"))?;
+    let fields = fields.into_iter().map(|(name, hex)| {
+        let digest = from_hex(&hex).ok_or_else(|| unreadable("fingerprint"))?;
+        Ok(Field { name, digest })
+    });
+    fields.collect::<rusqlite::Result<_>>().map(Fingerprint::of)
+}
+
+fn write_fingerprint(fingerprint: &Fingerprint) -> String {
+    let fields: Vec<(&str, String)> =
+        fingerprint.fields().iter().map(|f| (f.name.as_str(), to_hex(&f.digest))).collect();
+    serde_json::to_string(&fields).unwrap_or_else(|_| String::from("[]"))
+}
+
+/// Inserts a new attempt; says whether a row was written, which a constraint
+/// can prevent.
+pub(super) fn insert(
+    connection: &Connection,
+    subject: &Subject,
+    attempt: &Attempt,
+) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare(
+        "INSERT OR IGNORE INTO attempt (fence, kind, namespace, key, generation, state, operation,
+            number, rerun, token, fingerprint, command, command_words, host, boot_id, pid,
+            pid_start, pid_namespace, lock_inode, emptied, lease_ms, until_boot_ms, started_ms,
+            ended_ms)
+         VALUES (:fence, :kind, :namespace, :key, :generation, :state, :operation,
+            :number, :rerun, :token, :fingerprint, :command, :command_words, :host, :boot_id, :pid,
+            :pid_start, :pid_namespace, :lock_inode, :emptied, :lease_ms, :until_boot_ms,
+            :started_ms, :ended_ms)",
+    )?;
+    let rows = statement.execute(named_params! {
+        ":fence": attempt.fence.0,
+        ":kind": subject.kind.as_str(),
+        ":namespace": subject.namespace.as_str(),
+        ":key": subject.key.as_str(),
+        ":generation": attempt.generation,
+        ":state": attempt.state.as_str(),
+        ":operation": attempt.operation.0,
+        ":number": attempt.number,
+        ":rerun": attempt.origin == Origin::Rerun,
+        ":token": attempt.token.0,
+        ":fingerprint": write_fingerprint(&attempt.fingerprint),
+        ":command": attempt.command.word,
+        ":command_words": attempt.command.words,
+        ":host": attempt.holder.host,
+        ":boot_id": &*attempt.holder.boot_id.0,
+        ":pid": attempt.holder.pid,
+        ":pid_start": attempt.holder.start.0.cast_signed(),
+        ":pid_namespace": attempt.holder.pid_namespace.0.cast_signed(),
+        ":lock_inode": attempt.lock_inode.map(u64::cast_signed),
+        ":emptied": attempt.remains == Remains::None,
+        ":lease_ms": to_ms(attempt.lease),
+        ":until_boot_ms": attempt.until.at.0,
+        ":started_ms": attempt.started.0,
+        ":ended_ms": attempt.end.as_ref().map(|end| end.at.0),
+    })?;
+    Ok(rows == 1)
+}
+
+/// Ends an attempt that is in the state `from`; says whether it still was, and
+/// its owner's.
+pub(super) fn update_end(
+    connection: &Connection,
+    fence: Fence,
+    token: Token,
+    from: State,
+    state: State,
+    end: &End,
+    remains: Remains,
+) -> rusqlite::Result<bool> {
+    let (exit_code, signal) = match end.outcome {
+        Some(Outcome::Exited(code)) => (Some(code), None),
+        Some(Outcome::Signaled(signal)) => (None, Some(signal)),
+        None => (None, None),
+    };
+    let mut statement = connection.prepare(
+        "UPDATE attempt SET state = :state, ended_ms = :ended_ms, exit_code = :exit_code,
+            signal = :signal, reason = :reason, run_ms = :run_ms, output_bytes = :output_bytes,
+            truncated = :truncated, expires_ms = :expires_ms, promised = :promised,
+            retry_boot_ms = :retry_boot_ms, emptied = :emptied
+         WHERE fence = :fence AND token = :token AND state = :from",
+    )?;
+    let rows = statement.execute(named_params! {
+        ":state": state.as_str(),
+        ":ended_ms": end.at.0,
+        ":exit_code": exit_code,
+        ":signal": signal,
+        ":reason": end.reason,
+        ":run_ms": end.run.map(to_ms),
+        ":output_bytes": end.output.map(|output| output.bytes.cast_signed()),
+        ":truncated": end.output.map(|output| output.extent == Extent::Truncated),
+        ":expires_ms": match end.expiry { Expiry::At(at) => Some(at.0), Expiry::Never => None },
+        ":promised": end.promise == Promise::Explicit,
+        ":retry_boot_ms": end.retry_at.as_ref().map(|until| until.at.0),
+        ":emptied": remains == Remains::None,
+        ":fence": fence.0,
+        ":token": token.0,
+        ":from": from.as_str(),
+    })?;
+    Ok(rows == 1)
+}

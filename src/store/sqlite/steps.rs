@@ -1,0 +1,162 @@
+//! Runs a locked step, and again while the file is busy.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::claim::time::Now;
+use crate::store::{StoreError, Trouble};
+
+use super::SqliteStore;
+use super::failure;
+
+/// What a commit promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sync {
+    /// It survives power loss when it returns.
+    Full,
+    /// It may be undone by power loss, and never by a crash of ours.
+    Normal,
+}
+
+/// How long to wait for other programs' locks; shared with the busy handler of
+/// the connection.
+#[derive(Clone)]
+pub(super) struct Patience {
+    /// The usual limit of one call.
+    pub(super) limit: Duration,
+    origin: Instant,
+    /// Milliseconds after `origin` at which the present call gives up.
+    deadline: Arc<AtomicU64>,
+}
+
+impl Patience {
+    /// The patience of a new connection, whose busy handler it becomes.
+    pub(super) fn install(connection: &mut Connection, limit: Duration) -> rusqlite::Result<Self> {
+        let patience =
+            Self { limit, origin: Instant::now(), deadline: Arc::new(AtomicU64::new(0)) };
+        patience.begin(limit);
+        let shared = patience.clone();
+        connection.busy_handler(Some(move |tries: i32| shared.wait(tries)))?;
+        Ok(patience)
+    }
+
+    /// Starts the clock for one call.
+    pub(super) fn begin(&self, limit: Duration) {
+        let end = self.origin.elapsed().saturating_add(limit);
+        self.deadline.store(u64::try_from(end.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Sleeps a little, longer with every try and never as long as a
+    /// neighbour; says whether to try again.
+    pub(super) fn wait(&self, tries: i32) -> bool {
+        let deadline = Duration::from_millis(self.deadline.load(Ordering::Relaxed));
+        let left = deadline.saturating_sub(self.origin.elapsed());
+        if left.is_zero() {
+            return false;
+        }
+        let step = 250_u64 << tries.clamp(0, 5);
+        let pause = step / 2 + RandomState::new().build_hasher().finish() % step;
+        thread::sleep(Duration::from_micros(pause).min(left));
+        true
+    }
+}
+
+impl SqliteStore {
+    /// The sentence for an error of SQLite.
+    pub(super) fn failure(&self, error: &rusqlite::Error) -> StoreError {
+        failure::sentence(&self.path, self.patience.limit, error)
+    }
+
+    /// Reads; tries again while the file is busy.
+    pub(super) fn read<T>(
+        &self,
+        read: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.patience.begin(self.patience.limit);
+        for tries in 0.. {
+            match read(&self.connection) {
+                Ok(value) => return Ok(value),
+                Err(error) => self.again_or(tries, &error)?,
+            }
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    /// Runs one locked step: takes the write lock, reads the clock once, and
+    /// commits what `step` did. A step must bear being run again from its
+    /// beginning.
+    pub(super) fn write<T>(
+        &mut self,
+        sync: Sync,
+        limit: Duration,
+        mut step: impl FnMut(&Transaction<'_>, &Now) -> Result<T, StepError>,
+    ) -> Result<T, StoreError> {
+        self.patience.begin(limit);
+        self.set_sync(sync)?;
+        for tries in 0.. {
+            match self.try_write(&mut step) {
+                Ok(value) => return Ok(value),
+                Err(StepError::Sqlite(error)) => self.again_or(tries, &error)?,
+                Err(StepError::Store(error)) => return Err(error),
+            }
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    fn try_write<T>(
+        &self,
+        step: &mut impl FnMut(&Transaction<'_>, &Now) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        let value = step(&transaction, &self.clock.now())?;
+        transaction.commit()?;
+        Ok(value)
+    }
+
+    fn again_or(&self, tries: i32, error: &rusqlite::Error) -> Result<(), StoreError> {
+        if failure::trouble_of(error) == Trouble::Locked && self.patience.wait(tries) {
+            return Ok(());
+        }
+        Err(self.failure(error))
+    }
+
+    fn set_sync(&mut self, sync: Sync) -> Result<(), StoreError> {
+        if self.sync == sync {
+            return Ok(());
+        }
+        let pragma = match sync {
+            Sync::Full => "PRAGMA synchronous = FULL",
+            Sync::Normal => "PRAGMA synchronous = NORMAL",
+        };
+        self.connection.execute_batch(pragma).map_err(|error| self.failure(&error))?;
+        self.sync = sync;
+        Ok(())
+    }
+}
+
+/// What a locked step can fail with.
+pub(super) enum StepError {
+    /// SQLite's, which may be worth another try.
+    Sqlite(rusqlite::Error),
+    /// Ours, which is not.
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for StepError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for StepError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,141 @@
+//! Removing finished keys, in batches that nobody has to wait for.
+
+use rusqlite::{Connection, named_params};
+
+use super::SqliteStore;
+use super::steps::Sync;
+use crate::claim::duration::to_ms;
+use crate::claim::key::Namespace;
+use crate::claim::time::Now;
+use crate::store::{Promised, StoreError, Sweep, SweepMode, Swept};
+
+/// Keys removed under one lock.
+const BATCH: i64 = 500;
+
+/// Pages given back to the file system after each batch.
+const PAGES: i64 = 2000;
+
+/// The newest attempts of finished keys, oldest first. A key counts as
+/// finished by its newest attempt alone, and is spared while any record of it
+/// is promised: under a rerun that failed lies one that is still in force.
+const FINISHED: &str = "
+SELECT newest.fence, newest.kind, newest.namespace, newest.key FROM attempt AS newest
+WHERE newest.kind = 'once'
+  AND newest.state IN ('done', 'failed', 'forgotten')
+  AND newest.ended_ms < :horizon
+  AND (:namespace IS NULL OR newest.namespace = :namespace)
+  AND newest.fence > :after
+  AND NOT EXISTS (
+    SELECT 1 FROM attempt AS later
+    WHERE later.kind = newest.kind AND later.namespace = newest.namespace
+      AND later.key = newest.key AND later.generation > newest.generation)
+  AND (:promised OR NOT EXISTS (
+    SELECT 1 FROM attempt AS record
+    WHERE record.kind = newest.kind AND record.namespace = newest.namespace
+      AND record.key = newest.key AND record.state = 'done' AND record.promised = 1
+      AND (record.expires_ms IS NULL OR record.expires_ms > :now)))
+ORDER BY newest.fence LIMIT :limit";
+
+/// A finished key: its newest attempt's fence and its chain's name.
+type Finished = (i64, String, String, String);
+
+impl SqliteStore {
+    pub(super) fn sweep_in_batches(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
+        let mut total = Swept::default();
+        let mut after = 0;
+        loop {
+            let (batch, last) = match sweep.mode {
+                SweepMode::Count => self.count_batch(sweep, after)?,
+                SweepMode::Remove => self.remove_batch(sweep, after)?,
+            };
+            total.keys += batch.keys;
+            total.attempts += batch.attempts;
+            match last {
+                Some(fence) => after = fence,
+                None => return Ok(total),
+            }
+        }
+    }
+
+    fn count_batch(&self, sweep: &Sweep, after: i64) -> Result<(Swept, Option<i64>), StoreError> {
+        let now = self.clock.now();
+        self.read(|connection| {
+            let keys = finished(connection, sweep, &now, after)?;
+            let mut attempts = 0;
+            for key in &keys {
+                attempts += chain_length(connection, key)?;
+            }
+            Ok((Swept { keys: keys.len() as u64, attempts }, keys.last().map(|key| key.0)))
+        })
+    }
+
+    fn remove_batch(
+        &mut self,
+        sweep: &Sweep,
+        after: i64,
+    ) -> Result<(Swept, Option<i64>), StoreError> {
+        let limit = self.patience.limit;
+        let batch = self.write(Sync::Normal, limit, |step, now| {
+            let keys = finished(step, sweep, now, after)?;
+            let mut attempts = 0;
+            for key in &keys {
+                attempts += remove_chain(step, key)?;
+            }
+            Ok((Swept { keys: keys.len() as u64, attempts }, keys.last().map(|key| key.0)))
+        })?;
+        self.give_back()?;
+        Ok(batch)
+    }
+
+    /// Shrinks the file a little; a busy file keeps its pages until next time.
+    fn give_back(&self) -> Result<(), StoreError> {
+        self.read(|connection| {
+            connection.execute_batch(&format!("PRAGMA incremental_vacuum({PAGES})"))
+        })
+    }
+}
+
+fn finished(
+    connection: &Connection,
+    sweep: &Sweep,
+    now: &Now,
+    after: i64,
+) -> rusqlite::Result<Vec<Finished>> {
+    let mut statement = connection.prepare_cached(FINISHED)?;
+    let found = statement.query_map(
+        named_params! {
+            ":horizon": now.wall.0.saturating_sub(to_ms(sweep.older_than)),
+            ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
+            ":after": after,
+            ":promised": sweep.promised == Promised::Included,
+            ":now": now.wall.0,
+            ":limit": BATCH,
+        },
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+    )?;
+    found.collect()
+}
+
+fn chain_length(connection: &Connection, key: &Finished) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached(
+        "SELECT count(*) FROM attempt WHERE kind = ? AND namespace = ? AND key = ?",
+    )?;
+    let count: i64 = statement.query_row((&key.1, &key.2, &key.3), |row| row.get(0))?;
+    Ok(count.unsigned_abs())
+}
+
+/// Removes a key's attempts and outputs; the caller has tested it under the
+/// same lock.
+fn remove_chain(connection: &Connection, key: &Finished) -> rusqlite::Result<u64> {
+    let chain = (&key.1, &key.2, &key.3);
+    connection
+        .prepare_cached(
+            "DELETE FROM output WHERE fence IN
+                (SELECT fence FROM attempt WHERE kind = ? AND namespace = ? AND key = ?)",
+        )?
+        .execute(chain)?;
+    let rows = connection
+        .prepare_cached("DELETE FROM attempt WHERE kind = ? AND namespace = ? AND key = ?")?
+        .execute(chain)?;
+    Ok(rows as u64)
+}
