@@ -21,7 +21,7 @@ use crate::claim::attempt::{Attempt, OutputSummary, Promise, State};
 use crate::claim::decide::{Decision, Request, Seen};
 use crate::claim::fence::Fence;
 use crate::claim::held::{Claim, Ownership};
-use crate::claim::holder::{Group, Life};
+use crate::claim::holder::{Group, Holder, Life};
 use crate::claim::id::Token;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
@@ -65,7 +65,7 @@ pub enum Answer {
     /// The right to run.
     Won(Claim),
     /// Anything but a run.
-    Not(Decision),
+    Not(Box<Decision>),
 }
 
 /// Whether a row is still its owner's.
@@ -241,6 +241,7 @@ pub trait Store: Send {
     fn claim(
         &mut self,
         request: &Request,
+        holder: &Holder,
         liveness: &mut dyn Liveness,
     ) -> Result<Answer, StoreError>;
 

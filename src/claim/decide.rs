@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::attempt::{Attempt, CommandSummary, Origin, State};
 use super::fingerprint::Fingerprint;
-use super::holder::{Holder, Life};
+use super::holder::Life;
 use super::id::{OperationId, Token};
 use super::key::Subject;
 use super::time::Now;
@@ -53,8 +53,6 @@ pub struct Request {
     pub max_attempts: Option<u32>,
     /// How long the claim lasts unless it is renewed.
     pub lease: Duration,
-    /// Who asks.
-    pub holder: Holder,
 }
 
 /// An attempt and what is known of its holder.

@@ -183,7 +183,9 @@ mod tests {
 
     fn argv(words: &[&str]) -> Fingerprint {
         let mut digest = FieldDigest::new();
-        words.iter().for_each(|word| digest.item(word.as_bytes()));
+        for word in words {
+            digest.item(word.as_bytes());
+        }
         Fingerprint::of(vec![Field { name: "argv".into(), digest: digest.finish() }])
     }
 

@@ -36,7 +36,6 @@ pub(crate) fn request(token: u8) -> Request {
         on_crash: OnCrash::Rerun,
         max_attempts: None,
         lease: Duration::from_secs(60),
-        holder: holder(),
     }
 }
 

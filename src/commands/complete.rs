@@ -1,6 +1,7 @@
 //! `complete KEY --unresolved`: says how an interrupted attempt ended.
 
 use crate::claim::decide::{Busy, BusyWhy};
+use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
 use crate::cli::CompleteArgs;
@@ -14,12 +15,12 @@ use super::Context;
 pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(args.key.key())?;
     let Some(mut store) = context.open_existing()? else {
-        return Err(Context::absent(&subject));
+        return Err(missing(&subject));
     };
     let outcome = Outcome::Exited(args.exit_code);
     match store.settle(&subject, outcome, &mut context.live_file())? {
         Dropped::Yes => Ok(Ending::OK),
-        Dropped::Absent => Err(Context::absent(&subject)),
+        Dropped::Absent => Err(missing(&subject)),
         Dropped::Resolved(attempt) => Err(Refusal {
             status: exit::LOST,
             message: format!(
@@ -35,4 +36,12 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Endi
             Err(Refusal { status: exit::BUSY, message }.into())
         }
     }
+}
+
+fn missing(subject: &Subject) -> anyhow::Error {
+    let message = format!(
+        "{}: missing: there is no such key in namespace {}",
+        subject.key, subject.namespace
+    );
+    Refusal { status: exit::LOST, message }.into()
 }

@@ -23,6 +23,7 @@ use crate::claim::holder::Life;
 use crate::claim::time::Clock as _;
 use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
+use crate::process::host;
 use crate::process::live::LiveFile;
 use crate::process::signals::Signals;
 use crate::process::wake::Waker;
@@ -127,12 +128,13 @@ impl Call<'_> {
             if self.signals.is_none() {
                 self.signals = Some(Signals::take_over()?);
             }
-            decision = match store.claim(&self.request, &mut self.live)? {
+            let holder = host::ourselves(&self.context.clock);
+            decision = match store.claim(&self.request, &holder, &mut self.live)? {
                 Answer::Won(claim) => {
                     self.account.in_store(began);
                     return Ok(Decided::Won(claim));
                 }
-                Answer::Not(decision) => decision,
+                Answer::Not(decision) => *decision,
             };
         }
         self.account.in_store(began);

@@ -1,6 +1,7 @@
 //! The only place that reads the machine's clocks for claims.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,8 +20,7 @@ impl SystemClock {
     /// The start of the kernel that the boot clock counts from; read once.
     pub fn boot_id(&self) -> &BootId {
         self.boot_id.get_or_init(|| {
-            let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-            BootId(id.trim().into())
+            BootId(read_short("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into())
         })
     }
 }
@@ -43,4 +43,12 @@ fn boot() -> BootMs {
     #[cfg(not(target_os = "linux"))]
     const CLOCK: ClockId = ClockId::CLOCK_MONOTONIC;
     BootMs(clock_gettime(CLOCK).map_or(0, |time| to_ms(Duration::from(time))))
+}
+
+/// Reads a file of the kernel's in one go: it is shorter than the buffer, and
+/// asking for its size first would cost as much as reading it.
+pub(super) fn read_short(path: &str) -> Option<String> {
+    let mut buffer = [0; 1024];
+    let count = File::open(path).ok()?.read(&mut buffer).ok()?;
+    Some(String::from_utf8_lossy(&buffer[..count]).into_owned())
 }

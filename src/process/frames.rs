@@ -133,7 +133,9 @@ mod tests {
 
     fn recorded(limit: u64, pieces: &[(Stream, &[u8])]) -> Recording {
         let mut recorder = Box::new(MemoryRecorder::new(limit));
-        pieces.iter().for_each(|(stream, bytes)| recorder.record(*stream, bytes));
+        for (stream, bytes) in pieces {
+            recorder.record(*stream, bytes);
+        }
         recorder.finish()
     }
 

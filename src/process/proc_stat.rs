@@ -4,6 +4,8 @@ use std::fs;
 
 use crate::claim::holder::StartTime;
 
+use super::clock::read_short;
+
 /// The fields of `/proc/PID/stat` that are of use here (`proc(5)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcStat {
@@ -34,13 +36,13 @@ pub enum Vital {
 /// `/proc` is not there or does not show it.
 #[must_use]
 pub fn read(pid: i32) -> Option<ProcStat> {
-    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    parse(&read_short(&format!("/proc/{pid}/stat"))?)
 }
 
 /// Reads our own entry.
 #[must_use]
 pub fn read_own() -> Option<ProcStat> {
-    parse(&fs::read_to_string("/proc/self/stat").ok()?)
+    parse(&read_short("/proc/self/stat")?)
 }
 
 /// Every process that `/proc` shows.

@@ -119,7 +119,7 @@ pub fn not_recorded(
     flags: &str,
 ) -> String {
     format!(
-        "{key}: the command ended with {outcome}, but that could not be recorded: {why}; to record it by hand: doubletap complete{flags} {quoted} --unresolved --exit-code {status}",
+        "{key}: the command ended with {outcome}, but that could not be recorded: {why}; to record it by hand: doubletap complete {quoted} --unresolved --exit-code {status}{flags}",
         key = subject.key,
         quoted = quote(subject.key.as_str()),
         status = outcome.status(),

@@ -10,7 +10,7 @@ use crate::claim::attempt::{Attempt, Origin, Promise, Remains, State};
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::{Claim, Ownership};
-use crate::claim::holder::{Group, Life};
+use crate::claim::holder::{Group, Holder, Life};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Clock, Now, Until, WallMs};
@@ -88,7 +88,7 @@ impl Rows {
 
     fn insert(
         &mut self,
-        request: &Request,
+        (request, holder): (&Request, &Holder),
         plan: &Plan,
         now: &Now,
         liveness: &mut dyn Liveness,
@@ -106,7 +106,7 @@ impl Rows {
             .filter(|a| a.remains == Remains::Possible)
             .cloned()
             .collect();
-        let attempt = row::claimed(request, plan, fence, inode, now);
+        let attempt = row::claimed(request, holder, plan, fence, inode, now);
         chain.push(attempt.clone());
         Ok(Claim::won(request.subject.clone(), attempt, plan.takes_over.clone(), remains))
     }
@@ -136,17 +136,20 @@ impl Store for MemoryStore {
     fn claim(
         &mut self,
         request: &Request,
+        holder: &Holder,
         liveness: &mut dyn Liveness,
     ) -> Result<Answer, StoreError> {
         let mut rows = self.lock();
         let now = self.clock.now();
         let chain = rows.seen(&request.subject, liveness)?;
         Ok(match decide(&chain, request, &now) {
-            Decision::Run(plan) => Answer::Won(rows.insert(request, &plan, &now, liveness)?),
+            Decision::Run(plan) => {
+                Answer::Won(rows.insert((request, holder), &plan, &now, liveness)?)
+            }
             Decision::Claimed(attempt) => {
                 Answer::Won(Claim::won(request.subject.clone(), attempt, None, Vec::new()))
             }
-            other => Answer::Not(other),
+            other => Answer::Not(Box::new(other)),
         })
     }
 
@@ -285,33 +288,41 @@ impl Store for MemoryStore {
     fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
         let mut rows = self.lock();
         let now = self.clock.now();
-        let gone: Vec<Subject> = rows
-            .chains
-            .iter()
-            .filter(|(subject, chain)| goes(sweep, subject, chain, &now))
-            .map(|(subject, _)| subject.clone())
-            .collect();
         let mut swept = Swept::default();
-        for subject in gone {
-            let chain = rows.chains.get(&subject).cloned().unwrap_or_default();
-            swept.keys += 1;
-            swept.attempts += chain.len() as u64;
-            if sweep.mode == SweepMode::Remove {
-                rows.chains.remove(&subject);
-                for attempt in chain {
-                    rows.outputs.remove(&attempt.fence.0);
-                }
+        let mut gone: Vec<(Subject, Fence)> = Vec::new();
+        for (subject, chain) in &rows.chains {
+            if sweep.namespace.as_ref().is_some_and(|ns| *ns != subject.namespace) {
+                continue;
             }
+            let whole = goes(sweep, chain, &now);
+            swept.keys += u64::from(whole);
+            let fences = chain.iter().filter(|old| whole || replaced(sweep, chain, old, &now));
+            gone.extend(fences.map(|attempt| (subject.clone(), attempt.fence)));
+        }
+        swept.attempts = gone.len() as u64;
+        if sweep.mode == SweepMode::Remove {
+            for (subject, fence) in gone {
+                if let Some(chain) = rows.chains.get_mut(&subject) {
+                    chain.retain(|attempt| attempt.fence != fence);
+                }
+                rows.outputs.remove(&fence.0);
+            }
+            rows.chains.retain(|_, chain| !chain.is_empty());
         }
         Ok(swept)
     }
 }
 
-fn goes(sweep: &Sweep, subject: &Subject, chain: &[Attempt], now: &Now) -> bool {
+fn is_old(sweep: &Sweep, attempt: &Attempt, now: &Now) -> bool {
     let horizon = WallMs(now.wall.0 - crate::claim::duration::to_ms(sweep.older_than));
+    attempt.end.as_ref().is_some_and(|end| end.at < horizon)
+}
+
+/// Whether a whole key goes.
+fn goes(sweep: &Sweep, chain: &[Attempt], now: &Now) -> bool {
     let finished = |attempt: &Attempt| {
         matches!(attempt.state, State::Done | State::Failed | State::Forgotten)
-            && attempt.end.as_ref().is_some_and(|end| end.at < horizon)
+            && is_old(sweep, attempt, now)
     };
     let promised = |attempt: &Attempt| {
         attempt.end.as_ref().is_some_and(|end| {
@@ -320,7 +331,22 @@ fn goes(sweep: &Sweep, subject: &Subject, chain: &[Attempt], now: &Now) -> bool 
                 && !end.expiry.has_come(now)
         })
     };
-    sweep.namespace.as_ref().is_none_or(|ns| *ns == subject.namespace)
-        && chain.last().is_some_and(finished)
+    chain.last().is_some_and(finished)
         && (sweep.promised == Promised::Included || !chain.iter().any(promised))
+}
+
+/// Whether an attempt goes because a later one replaced it.
+fn replaced(sweep: &Sweep, chain: &[Attempt], old: &Attempt, now: &Now) -> bool {
+    let let_go_of = match old.state {
+        State::Done | State::Failed => true,
+        State::Interrupted | State::Forgotten => old.remains == Remains::None,
+        State::Running => false,
+    };
+    let came_to_nothing = old.origin == Origin::Rerun && old.state != State::Done;
+    let by = |later: &Attempt| {
+        later.generation > old.generation
+            && later.operation != old.operation
+            && (later.origin == Origin::Ordinary || later.state == State::Done || came_to_nothing)
+    };
+    let_go_of && is_old(sweep, old, now) && chain.iter().any(by)
 }

@@ -4,7 +4,7 @@ use crate::claim::attempt::{Attempt, End, Promise, Remains, State};
 use crate::claim::decide::{Plan, Request, Seen};
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::Fingerprint;
-use crate::claim::holder::Life;
+use crate::claim::holder::{Holder, Life};
 use crate::claim::id::{OperationId, Token};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Expiry, Now, Until};
@@ -14,6 +14,7 @@ use super::{Completion, Keep, Verdict};
 /// The row of a new claim.
 pub(crate) fn claimed(
     request: &Request,
+    holder: &Holder,
     plan: &Plan,
     fence: Fence,
     lock_inode: Option<u64>,
@@ -29,7 +30,7 @@ pub(crate) fn claimed(
         fence,
         fingerprint: request.fingerprint.clone(),
         command: request.command.clone(),
-        holder: request.holder.clone(),
+        holder: holder.clone(),
         lock_inode,
         group: None,
         remains: Remains::Possible,

@@ -28,7 +28,7 @@ use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Decision, Request};
 use crate::claim::fence::Fence;
 use crate::claim::held::{Claim, Ownership};
-use crate::claim::holder::Group;
+use crate::claim::holder::{Group, Holder};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock;
@@ -54,7 +54,8 @@ pub struct SqliteStore {
     path: PathBuf,
     clock: Arc<dyn Clock + Send + std::marker::Sync>,
     patience: Patience,
-    sync: Sync,
+    /// What the last write promised; nothing before the first.
+    sync: Option<Sync>,
 }
 
 impl SqliteStore {
@@ -75,7 +76,7 @@ impl SqliteStore {
         let Some((connection, patience)) = open::open(path, access, timeout)? else {
             return Ok(None);
         };
-        Ok(Some(Self { connection, path: path.to_owned(), clock, patience, sync: Sync::Full }))
+        Ok(Some(Self { connection, path: path.to_owned(), clock, patience, sync: None }))
     }
 }
 
@@ -91,9 +92,10 @@ impl Store for SqliteStore {
     fn claim(
         &mut self,
         request: &Request,
+        holder: &Holder,
         liveness: &mut dyn Liveness,
     ) -> Result<Answer, StoreError> {
-        self.claim_locked(request, liveness)
+        self.claim_locked(request, holder, liveness)
     }
 
     fn started(

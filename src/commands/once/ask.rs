@@ -16,7 +16,6 @@ use crate::claim::fingerprint::{Digest, Field, FieldDigest, Fingerprint, Part};
 use crate::claim::id::{OperationId, Token};
 use crate::cli::once::OnCrashArg;
 use crate::cli::{OnceArgs, first_word};
-use crate::process::host;
 
 use super::Context;
 
@@ -38,7 +37,6 @@ pub(super) fn request(context: &Context, args: &OnceArgs) -> anyhow::Result<Requ
         },
         max_attempts: args.max_attempts.map(Into::into),
         lease: args.claim_ttl,
-        holder: host::ourselves(&context.clock),
     })
 }
 

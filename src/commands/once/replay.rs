@@ -33,8 +33,9 @@ impl Call<'_> {
             (ReplayArg::Output, Some(_)) => store.output(attempt.fence)?,
             _ => None,
         };
-        // The file is let go before anything is written to a slow reader.
-        drop(store);
+        // Nothing is being read any more, so a slow reader holds nobody up; the
+        // end of the process closes the file faster than SQLite does.
+        std::mem::forget(store);
         self.account.in_store(began);
         self.account.about(attempt);
         self.account.settle(CallOutcome::Replayed);

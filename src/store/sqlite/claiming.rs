@@ -13,6 +13,7 @@ use crate::claim::attempt::{Attempt, Remains, State};
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
+use crate::claim::holder::Holder;
 use crate::claim::key::Subject;
 use crate::claim::time::Now;
 use crate::store::{Answer, Hold, Liveness, StoreError, Trouble, row};
@@ -25,6 +26,7 @@ impl SqliteStore {
     pub(super) fn claim_locked(
         &mut self,
         request: &Request,
+        holder: &Holder,
         liveness: &mut dyn Liveness,
     ) -> Result<Answer, StoreError> {
         let mut held = Vec::new();
@@ -34,13 +36,13 @@ impl SqliteStore {
             let chain = with_lives(chain, liveness)?;
             Ok(match decide(&chain, request, now) {
                 Decision::Run(plan) => {
-                    Answer::Won(insert(step, request, &plan, now, liveness, &mut held)?)
+                    Answer::Won(insert(step, (request, holder), &plan, now, liveness, &mut held)?)
                 }
                 Decision::Claimed(attempt) => {
                     let remains = unlooked(step, &request.subject)?;
                     Answer::Won(Claim::won(request.subject.clone(), attempt, None, remains))
                 }
-                other => Answer::Not(other),
+                other => Answer::Not(Box::new(other)),
             })
         })?;
         // An earlier try may have failed at its commit: its byte was kept until
@@ -58,7 +60,7 @@ impl SqliteStore {
 
 fn insert(
     step: &Transaction<'_>,
-    request: &Request,
+    (request, holder): (&Request, &Holder),
     plan: &Plan,
     now: &Now,
     liveness: &mut dyn Liveness,
@@ -70,7 +72,7 @@ fn insert(
     for _ in 0..INSERTS {
         let (fence, inode) = next_fence(step, now, liveness)?;
         held.push(fence);
-        let attempt = row::claimed(request, plan, fence, inode, now);
+        let attempt = row::claimed(request, holder, plan, fence, inode, now);
         if rows::insert(step, &request.subject, &attempt)? {
             let remains = match attempt.generation {
                 1 => Vec::new(),
@@ -140,10 +142,11 @@ pub(super) fn advance_fence(step: &Transaction<'_>, now: &Now) -> rusqlite::Resu
 
 /// Ended attempts of a key whose processes nobody has looked for yet.
 fn unlooked(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<Vec<Attempt>> {
-    let mut statement = step.prepare(
-        "SELECT * FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
+    let mut statement = step.prepare(&format!(
+        "SELECT {} FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
             AND emptied = 0 AND state IN ('interrupted', 'forgotten')",
-    )?;
+        rows::COLUMNS
+    ))?;
     let key = params![subject.kind.as_str(), subject.namespace.as_str(), subject.key.as_str()];
     let found = statement.query_map(key, rows::attempt)?;
     let found: Vec<Attempt> = found.collect::<rusqlite::Result<_>>()?;

@@ -51,9 +51,6 @@ pub(super) fn open(
             ));
         }
     }
-    if access == Access::Write {
-        tune(&connection).map_err(told)?;
-    }
     Ok(Some((connection, patience)))
 }
 
@@ -106,7 +103,8 @@ fn version(connection: &Connection) -> rusqlite::Result<usize> {
     Ok(version as usize)
 }
 
-fn tune(connection: &Connection) -> rusqlite::Result<()> {
+/// Prepares a connection to write; one that only reads saves the time.
+pub(super) fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&format!(
         "PRAGMA wal_autocheckpoint = {CHECKPOINT_FRAMES}; PRAGMA journal_size_limit = {JOURNAL_LIMIT};"
     ))
@@ -140,11 +138,12 @@ fn migrate(
     retried(patience, || apply(connection)).map_err(told)
 }
 
-/// A file with tables in it that are not ours.
+/// A file with tables in it that are not ours. Whoever makes ours beside us
+/// commits both at once, so the tables are counted before the id is read.
 fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
-    let id: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let id: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     Ok(tables > 0 && id != APPLICATION_ID)
 }
 

@@ -89,9 +89,8 @@ fn check_file(
             "the store {shown} can be written by everybody; after a look inside: chmod o-w {shown}"
         )));
     }
-    let writable =
-        access(path, AccessFlags::W_OK).is_ok() && access(folder, AccessFlags::W_OK).is_ok();
-    if wanted == Access::Read && !writable {
+    let writable = |at: &Path| access(at, AccessFlags::W_OK).is_ok();
+    if wanted == Access::Read && !(writable(path) && writable(folder)) {
         return Ok(Standing::ReadOnly);
     }
     Ok(Standing::Ours)

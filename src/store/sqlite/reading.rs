@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::rows::COLUMNS;
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Attempt, Origin, State};
 use crate::claim::decide::{Decision, Request, Seen, decide};
@@ -27,10 +28,10 @@ pub(super) fn attempts(
     subject: &Subject,
     depth: Depth,
 ) -> rusqlite::Result<Vec<Attempt>> {
-    let mut statement = connection.prepare(
-        "SELECT * FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
+    let mut statement = connection.prepare(&format!(
+        "SELECT {COLUMNS} FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
          ORDER BY generation DESC",
-    )?;
+    ))?;
     let key = params![subject.kind.as_str(), subject.namespace.as_str(), subject.key.as_str()];
     let mut rows = statement.query(key)?;
     let mut chain = Vec::new();
@@ -104,14 +105,15 @@ fn chains_in(
     connection: &Connection,
     namespace: Option<&Namespace>,
 ) -> rusqlite::Result<Vec<Chain>> {
-    let mut statement = connection.prepare(
-        "SELECT * FROM attempt WHERE ?1 IS NULL OR namespace = ?1
+    let mut statement = connection.prepare(&format!(
+        "SELECT {COLUMNS}, kind, namespace, key FROM attempt WHERE ?1 IS NULL OR namespace = ?1
          ORDER BY kind, namespace, key, generation DESC",
-    )?;
+    ))?;
     let mut rows = statement.query([namespace.map(Namespace::as_str)])?;
     let mut chains: Vec<Chain> = Vec::new();
     while let Some(row) = rows.next()? {
-        let (subject, attempt) = (rows::subject(row)?, rows::attempt(row)?);
+        let attempt = rows::attempt(row)?;
+        let subject = rows::subject(row, rows::COUNT)?;
         match chains.last_mut() {
             Some(chain) if chain.subject == subject => chain.attempts.push(attempt),
             _ => chains.push(Chain { subject, attempts: vec![attempt] }),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rusqlite::types::Type;
+use rusqlite::types::{FromSql, Type};
 use rusqlite::{Connection, Row, named_params};
 
 use crate::claim::attempt::{
@@ -37,63 +37,108 @@ fn duration(ms: i64) -> rusqlite::Result<Duration> {
     u64::try_from(ms).map(Duration::from_millis).map_err(|_| unreadable("duration"))
 }
 
-fn bits<const N: usize>(row: &Row<'_>, column: &str) -> rusqlite::Result<[u8; N]> {
-    let bytes = row.get_ref(column)?.as_blob().ok();
-    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| unreadable("id"))
+/// The columns of an attempt, in the order in which they are read.
+pub(super) const COLUMNS: &str = "fence, generation, state, operation, number, rerun, token,
+    fingerprint, command, command_words, host, boot_id, pid, pid_start, pid_namespace,
+    lock_inode, emptied, lease_ms, until_boot_ms, started_ms,
+    group_reach, group_id, group_start, group_session, group_namespace,
+    ended_ms, exit_code, signal, reason, run_ms, output_bytes, truncated, expires_ms, promised,
+    retry_boot_ms";
+
+/// How many they are.
+pub(super) const COUNT: usize = 35;
+
+/// Reads the columns of a row one after the other: looking each up by its
+/// name would take longer than finding the row.
+struct Reader<'a> {
+    row: &'a Row<'a>,
+    column: usize,
 }
 
-/// A number of the kernel's that has 64 bits without a sign; SQLite's have one.
-fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
-    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+impl Reader<'_> {
+    fn next<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        let value = self.row.get(self.column);
+        self.column += 1;
+        value
+    }
+
+    fn bits<const N: usize>(&mut self) -> rusqlite::Result<[u8; N]> {
+        let bytes = self.row.get_ref(self.column)?.as_blob().ok();
+        self.column += 1;
+        bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| unreadable("id"))
+    }
+
+    /// A number of the kernel's that has 64 bits without a sign; SQLite's have
+    /// one.
+    fn unsigned(&mut self) -> rusqlite::Result<u64> {
+        Ok(self.next::<i64>()?.cast_unsigned())
+    }
+
+    fn duration(&mut self) -> rusqlite::Result<Duration> {
+        duration(self.next()?)
+    }
 }
 
-/// The identity of the chain that a row belongs to.
-pub(super) fn subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
-    let text = |column: &str| row.get::<_, String>(column);
-    let kind = text("kind")?;
+/// The identity of the chain that a row belongs to, from its columns `kind`,
+/// `namespace` and `key`, which begin at `first`.
+pub(super) fn subject(row: &Row<'_>, first: usize) -> rusqlite::Result<Subject> {
+    let mut from = Reader { row, column: first };
+    let (kind, namespace, key) =
+        (from.next::<String>()?, from.next::<String>()?, from.next::<String>()?);
     Ok(Subject {
         kind: [Kind::Once]
             .into_iter()
             .find(|known| known.as_str() == kind)
             .ok_or_else(|| unreadable("kind"))?,
-        namespace: Namespace::new(&text("namespace")?).map_err(|_| unreadable("namespace"))?,
-        key: Key::new(&text("key")?).map_err(|_| unreadable("key"))?,
+        namespace: Namespace::new(&namespace).map_err(|_| unreadable("namespace"))?,
+        key: Key::new(&key).map_err(|_| unreadable("key"))?,
     })
 }
 
-/// The attempt that a row is.
+/// The attempt that a row of [`COLUMNS`] is.
 pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
-    let boot_id = BootId(row.get::<_, String>("boot_id")?.into());
-    let state = State::parse(row.get_ref("state")?.as_str()?).ok_or_else(|| unreadable("state"))?;
+    let mut from = Reader { row, column: 0 };
+    let fence = Fence(from.next()?);
+    let generation = from.next()?;
+    let state = State::parse(&from.next::<String>()?).ok_or_else(|| unreadable("state"))?;
+    let operation = OperationId(from.bits()?);
+    let number = from.next()?;
+    let origin = if from.next()? { Origin::Rerun } else { Origin::Ordinary };
+    let token = Token(from.bits()?);
+    let fingerprint = read_fingerprint(&from.next::<String>()?)?;
+    let command = CommandSummary { word: from.next()?, words: from.next()? };
+    let holder = Holder {
+        host: from.next()?,
+        boot_id: BootId(from.next::<String>()?.into()),
+        pid: from.next()?,
+        start: StartTime(from.unsigned()?),
+        pid_namespace: PidNamespace(from.unsigned()?),
+    };
+    let boot_id = holder.boot_id.clone();
     Ok(Attempt {
-        generation: row.get("generation")?,
+        generation,
         state,
-        operation: OperationId(bits(row, "operation")?),
-        number: row.get("number")?,
-        origin: if row.get("rerun")? { Origin::Rerun } else { Origin::Ordinary },
-        token: Token(bits(row, "token")?),
-        fence: Fence(row.get("fence")?),
-        fingerprint: read_fingerprint(row.get_ref("fingerprint")?.as_str()?)?,
-        command: CommandSummary { word: row.get("command")?, words: row.get("command_words")? },
-        holder: Holder {
-            host: row.get("host")?,
-            boot_id: boot_id.clone(),
-            pid: row.get("pid")?,
-            start: StartTime(unsigned(row, "pid_start")?),
-            pid_namespace: PidNamespace(unsigned(row, "pid_namespace")?),
-        },
-        lock_inode: row.get::<_, Option<i64>>("lock_inode")?.map(i64::cast_unsigned),
-        group: group(row)?,
-        remains: if row.get("emptied")? { Remains::None } else { Remains::Possible },
-        lease: duration(row.get("lease_ms")?)?,
-        until: Until { boot_id: boot_id.clone(), at: BootMs(row.get("until_boot_ms")?) },
-        started: WallMs(row.get("started_ms")?),
-        end: end(row, boot_id)?,
+        operation,
+        number,
+        origin,
+        token,
+        fence,
+        fingerprint,
+        command,
+        holder,
+        lock_inode: from.next::<Option<i64>>()?.map(i64::cast_unsigned),
+        remains: if from.next()? { Remains::None } else { Remains::Possible },
+        lease: from.duration()?,
+        until: Until { boot_id: boot_id.clone(), at: BootMs(from.next()?) },
+        started: WallMs(from.next()?),
+        group: group(&mut from)?,
+        end: end(&mut from, boot_id)?,
     })
 }
 
-fn group(row: &Row<'_>) -> rusqlite::Result<Option<Group>> {
-    let Some(reach) = row.get::<_, Option<String>>("group_reach")? else {
+fn group(from: &mut Reader<'_>) -> rusqlite::Result<Option<Group>> {
+    let Some(reach) = from.next::<Option<String>>()? else {
+        from.column += 4;
         return Ok(None);
     };
     Ok(Some(Group {
@@ -102,49 +147,43 @@ fn group(row: &Row<'_>) -> rusqlite::Result<Option<Group>> {
             "process" => Reach::Process,
             _ => return Err(unreadable("group")),
         },
-        id: row.get("group_id")?,
-        start: StartTime(unsigned(row, "group_start")?),
-        session: row.get("group_session")?,
-        pid_namespace: PidNamespace(unsigned(row, "group_namespace")?),
+        id: from.next()?,
+        start: StartTime(from.unsigned()?),
+        session: from.next()?,
+        pid_namespace: PidNamespace(from.unsigned()?),
     }))
 }
 
-fn end(row: &Row<'_>, boot_id: BootId) -> rusqlite::Result<Option<End>> {
-    let Some(at) = row.get("ended_ms")? else {
+fn end(from: &mut Reader<'_>, boot_id: BootId) -> rusqlite::Result<Option<End>> {
+    let Some(at) = from.next()? else {
         return Ok(None);
     };
-    let outcome = match (row.get("exit_code")?, row.get("signal")?) {
+    let outcome = match (from.next()?, from.next()?) {
         (Some(code), _) => Some(Outcome::Exited(code)),
         (None, Some(signal)) => Some(Outcome::Signaled(signal)),
         (None, None) => None,
     };
-    let output = match row.get::<_, Option<i64>>("output_bytes")? {
-        None => None,
-        Some(bytes) => Some(OutputSummary {
+    let reason = from.next()?;
+    let run = from.next::<Option<i64>>()?.map(duration).transpose()?;
+    let output = match (from.next::<Option<i64>>()?, from.next::<Option<bool>>()?) {
+        (None, _) => None,
+        (Some(bytes), truncated) => Some(OutputSummary {
             bytes: bytes.cast_unsigned(),
-            extent: match row.get::<_, Option<bool>>("truncated")? {
-                Some(true) => Extent::Truncated,
-                _ => Extent::Whole,
-            },
+            extent: if truncated == Some(true) { Extent::Truncated } else { Extent::Whole },
         }),
     };
     Ok(Some(End {
         at: WallMs(at),
         outcome,
-        reason: row.get("reason")?,
-        run: row.get::<_, Option<i64>>("run_ms")?.map(duration).transpose()?,
+        reason,
+        run,
         output,
-        expiry: match row.get("expires_ms")? {
-            Some(at) => Expiry::At(WallMs(at)),
-            None => Expiry::Never,
-        },
-        promise: match row.get::<_, Option<bool>>("promised")? {
+        expiry: from.next::<Option<i64>>()?.map_or(Expiry::Never, |at| Expiry::At(WallMs(at))),
+        promise: match from.next::<Option<bool>>()? {
             Some(true) => Promise::Explicit,
             _ => Promise::Default,
         },
-        retry_at: row
-            .get::<_, Option<i64>>("retry_boot_ms")?
-            .map(|at| Until { boot_id, at: BootMs(at) }),
+        retry_at: from.next::<Option<i64>>()?.map(|at| Until { boot_id, at: BootMs(at) }),
     }))
 }
 

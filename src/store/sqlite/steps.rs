@@ -13,7 +13,7 @@ use crate::claim::time::Now;
 use crate::store::{StoreError, Trouble};
 
 use super::SqliteStore;
-use super::failure;
+use super::{failure, open};
 
 /// What a commit promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl SqliteStore {
         mut step: impl FnMut(&Transaction<'_>, &Now) -> Result<T, StepError>,
     ) -> Result<T, StoreError> {
         self.patience.begin(limit);
-        self.set_sync(sync)?;
+        self.prepare_to_write(sync)?;
         for tries in 0.. {
             match self.try_write(&mut step) {
                 Ok(value) => return Ok(value),
@@ -127,16 +127,21 @@ impl SqliteStore {
         Err(self.failure(error))
     }
 
-    fn set_sync(&mut self, sync: Sync) -> Result<(), StoreError> {
-        if self.sync == sync {
+    fn prepare_to_write(&mut self, sync: Sync) -> Result<(), StoreError> {
+        if self.sync == Some(sync) {
             return Ok(());
+        }
+        if self.sync.is_none() {
+            open::tune(&self.connection).map_err(|error| self.failure(&error))?;
+            self.sync = Some(Sync::Full);
+            return self.prepare_to_write(sync);
         }
         let pragma = match sync {
             Sync::Full => "PRAGMA synchronous = FULL",
             Sync::Normal => "PRAGMA synchronous = NORMAL",
         };
         self.connection.execute_batch(pragma).map_err(|error| self.failure(&error))?;
-        self.sync = sync;
+        self.sync = Some(sync);
         Ok(())
     }
 }

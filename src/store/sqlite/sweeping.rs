@@ -36,55 +36,63 @@ WHERE newest.kind = 'once'
       AND (record.expires_ms IS NULL OR record.expires_ms > :now)))
 ORDER BY newest.fence LIMIT :limit";
 
+/// Ended attempts that a later one of another operation has replaced: a hot
+/// key would otherwise keep every output. A `--rerun` replaces a record only
+/// by succeeding, and processes that nobody has looked for are not let go of.
+const REPLACED: &str = "
+SELECT old.fence FROM attempt AS old
+WHERE old.kind = 'once'
+  AND old.state IN ('done', 'failed', 'interrupted', 'forgotten')
+  AND old.ended_ms < :horizon
+  AND (:namespace IS NULL OR old.namespace = :namespace)
+  AND old.fence > :after
+  AND (old.emptied = 1 OR old.state IN ('done', 'failed'))
+  AND EXISTS (
+    SELECT 1 FROM attempt AS later
+    WHERE later.kind = old.kind AND later.namespace = old.namespace AND later.key = old.key
+      AND later.generation > old.generation AND later.operation <> old.operation
+      AND (later.rerun = 0 OR later.state = 'done'
+        OR (old.rerun = 1 AND old.state <> 'done')))
+ORDER BY old.fence LIMIT :limit";
+
 /// A finished key: its newest attempt's fence and its chain's name.
 type Finished = (i64, String, String, String);
 
+/// One batch: what went, and the fence to go on after.
+type Batch = (Swept, Option<i64>);
+
 impl SqliteStore {
     pub(super) fn sweep_in_batches(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
-        let mut total = Swept::default();
-        let mut after = 0;
-        loop {
-            let (batch, last) = match sweep.mode {
-                SweepMode::Count => self.count_batch(sweep, after)?,
-                SweepMode::Remove => self.remove_batch(sweep, after)?,
-            };
-            total.keys += batch.keys;
-            total.attempts += batch.attempts;
-            match last {
-                Some(fence) => after = fence,
-                None => return Ok(total),
-            }
-        }
+        let keys = self.sweep_all(sweep, finished_keys)?;
+        let replaced = self.sweep_all(sweep, replaced_attempts)?;
+        Ok(Swept { keys: keys.keys, attempts: keys.attempts + replaced.attempts })
     }
 
-    fn count_batch(&self, sweep: &Sweep, after: i64) -> Result<(Swept, Option<i64>), StoreError> {
-        let now = self.clock.now();
-        self.read(|connection| {
-            let keys = finished(connection, sweep, &now, after)?;
-            let mut attempts = 0;
-            for key in &keys {
-                attempts += chain_length(connection, key)?;
-            }
-            Ok((Swept { keys: keys.len() as u64, attempts }, keys.last().map(|key| key.0)))
-        })
-    }
-
-    fn remove_batch(
+    fn sweep_all(
         &mut self,
         sweep: &Sweep,
-        after: i64,
-    ) -> Result<(Swept, Option<i64>), StoreError> {
+        batch: fn(&Connection, &Sweep, &Now, i64) -> rusqlite::Result<Batch>,
+    ) -> Result<Swept, StoreError> {
+        let mut total = Swept::default();
+        let mut after = 0;
         let limit = self.patience.limit;
-        let batch = self.write(Sync::Normal, limit, |step, now| {
-            let keys = finished(step, sweep, now, after)?;
-            let mut attempts = 0;
-            for key in &keys {
-                attempts += remove_chain(step, key)?;
+        loop {
+            let (swept, last) = match sweep.mode {
+                SweepMode::Count => {
+                    let now = self.clock.now();
+                    self.read(|connection| batch(connection, sweep, &now, after))?
+                }
+                SweepMode::Remove => self
+                    .write(Sync::Normal, limit, |step, now| Ok(batch(step, sweep, now, after)?))?,
+            };
+            total.keys += swept.keys;
+            total.attempts += swept.attempts;
+            let Some(last) = last else { return Ok(total) };
+            after = last;
+            if sweep.mode == SweepMode::Remove {
+                self.give_back()?;
             }
-            Ok((Swept { keys: keys.len() as u64, attempts }, keys.last().map(|key| key.0)))
-        })?;
-        self.give_back()?;
-        Ok(batch)
+        }
     }
 
     /// Shrinks the file a little; a busy file keeps its pages until next time.
@@ -93,6 +101,55 @@ impl SqliteStore {
             connection.execute_batch(&format!("PRAGMA incremental_vacuum({PAGES})"))
         })
     }
+}
+
+/// One batch of finished keys.
+fn finished_keys(
+    connection: &Connection,
+    sweep: &Sweep,
+    now: &Now,
+    after: i64,
+) -> rusqlite::Result<Batch> {
+    let keys = finished(connection, sweep, now, after)?;
+    let mut attempts = 0;
+    for key in &keys {
+        attempts += match sweep.mode {
+            SweepMode::Count => chain_length(connection, key)?,
+            SweepMode::Remove => remove_chain(connection, key)?,
+        };
+    }
+    Ok((Swept { keys: keys.len() as u64, attempts }, keys.last().map(|key| key.0)))
+}
+
+/// One batch of attempts that later ones have replaced.
+fn replaced_attempts(
+    connection: &Connection,
+    sweep: &Sweep,
+    now: &Now,
+    after: i64,
+) -> rusqlite::Result<Batch> {
+    let mut statement = connection.prepare_cached(REPLACED)?;
+    let found = statement.query_map(
+        named_params! {
+            ":horizon": horizon(sweep, now),
+            ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
+            ":after": after,
+            ":limit": BATCH,
+        },
+        |row| row.get(0),
+    )?;
+    let fences = found.collect::<rusqlite::Result<Vec<i64>>>()?;
+    if sweep.mode == SweepMode::Remove {
+        for fence in &fences {
+            connection.prepare_cached("DELETE FROM output WHERE fence = ?")?.execute([fence])?;
+            connection.prepare_cached("DELETE FROM attempt WHERE fence = ?")?.execute([fence])?;
+        }
+    }
+    Ok((Swept { keys: 0, attempts: fences.len() as u64 }, fences.last().copied()))
+}
+
+fn horizon(sweep: &Sweep, now: &Now) -> i64 {
+    now.wall.0.saturating_sub(to_ms(sweep.older_than))
 }
 
 fn finished(
@@ -104,7 +161,7 @@ fn finished(
     let mut statement = connection.prepare_cached(FINISHED)?;
     let found = statement.query_map(
         named_params! {
-            ":horizon": now.wall.0.saturating_sub(to_ms(sweep.older_than)),
+            ":horizon": horizon(sweep, now),
             ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
             ":after": after,
             ":promised": sweep.promised == Promised::Included,

@@ -1,0 +1,127 @@
+//! Full disks and read-only media. Each call brings its own mount namespace.
+
+use crate::support::{Call, Scene};
+
+/// Starts the call in a mount namespace of its own, after a script that mounts.
+fn mounted<'scene>(call: Call<'scene>, script: &str) -> Call<'scene> {
+    call.through(["unshare", "-m", "sh", "-c", script, "sh"])
+}
+
+const SMALL: &str = r#"mount -t tmpfs -o size=1m,mode=700 none "$STATE" || exit 99"#;
+const FILL: &str = r#"dd if=/dev/zero of="$STATE/fill" bs=4k 2>/dev/null"#;
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn on_a_full_disk_nothing_runs() {
+    let scene = Scene::new();
+    let script = format!(r#"{SMALL}; {FILL}; exec "$@""#);
+    let call = mounted(scene.attempt("k"), &script);
+    call.status(125).note(&["store"]).run();
+    assert_eq!(scene.runs(), 0);
+}
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn on_a_disk_that_filled_up_after_the_store_was_made_nothing_runs() {
+    let scene = Scene::new();
+    let script = format!(
+        r#"{SMALL}; "$BIN" once earlier -- true || exit 98
+        i=0; {FILL}
+        # Claims until the space that the store still had is used up.
+        while "$BIN" once used-up-$i -- true 2>/dev/null && test $i -lt 3000; do i=$((i+1)); done
+        exec "$@""#
+    );
+    let call = mounted(scene.attempt("k"), &script);
+    call.status(125).note(&["store"]).run();
+    assert_eq!(scene.runs(), 0);
+}
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn on_a_full_disk_fail_open_runs_unguarded() {
+    let scene = Scene::new();
+    let script = format!(r#"{SMALL}; {FILL}; exec "$@""#);
+    scene.behave("echo out");
+    let call = mounted(scene.attempt("k --fail-open"), &script);
+    call.stdout("out\n").notes(&["unguarded"]).run();
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn a_disk_that_fills_during_the_run_costs_the_output_or_gives_74_but_never_silence() {
+    let scene = Scene::new();
+    let output = "x".repeat(200_000);
+    std::fs::write(scene.path("big"), &output).unwrap();
+    let script = format!(
+        r#"{SMALL}
+        "$@" >first 2>first-err; echo $? >first-status
+        "$BIN" show k --json >shown
+        rm -f "$STATE/fill"
+        "$@" >second 2>second-err; echo $? >second-status"#
+    );
+    scene.behave(&format!("{FILL}; cat big"));
+    mounted(scene.attempt("k --claim-ttl 2s"), &script).run();
+    assert_eq!(scene.read("first"), output, "the output is delivered");
+    let complaint = scene.read("first-err");
+    assert!(
+        complaint.starts_with("doubletap: ") && complaint.contains('k'),
+        "it said: {complaint}"
+    );
+    match scene.read("first-status").trim() {
+        "0" => {
+            assert_eq!(scene.read("second-status"), "0\n");
+            assert_eq!(scene.read("second"), "", "the record has no output");
+            assert_eq!(scene.runs(), 1, "the record was replayed");
+        }
+        "74" => {
+            assert!(complaint.contains("complete k --unresolved"), "{complaint}");
+            assert_eq!(scene.runs(), 2, "the next call took the attempt over");
+            assert!(scene.read("second-err").contains("interrupted"));
+        }
+        status => panic!("it ended with {status}: {complaint}"),
+    }
+}
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn on_a_read_only_medium_nothing_runs_unless_told_to_fail_open() {
+    let scene = Scene::new();
+    scene.once("earlier").sh("true").run();
+    let script = r#"
+        mount --bind "$STATE" "$STATE" && mount -o remount,ro,bind "$STATE" || exit 99
+        exec "$@""#;
+    let call = mounted(scene.attempt("k"), script);
+    call.status(125).note(&["store"]).run();
+    assert_eq!(scene.runs(), 0);
+    let call = mounted(scene.attempt("k --fail-open"), script);
+    call.notes(&["unguarded"]).run();
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn a_store_on_an_empty_read_only_medium_runs_nothing() {
+    let scene = Scene::new();
+    let script = r#"
+        mount --bind "$STATE" "$STATE" && mount -o remount,ro,bind "$STATE" || exit 99
+        exec "$@""#;
+    let call = mounted(scene.attempt("k"), script);
+    call.status(125).note(&["store"]).run();
+    assert_eq!(scene.runs(), 0);
+}
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn a_store_whose_file_is_immutable_runs_nothing() {
+    let scene = Scene::new();
+    scene.once("earlier").sh("true").run();
+    let script = r#"
+        for file in "$STATE"/*; do
+            mount --bind "$file" "$file" && mount -o remount,ro,bind "$file" || exit 99
+        done
+        exec "$@""#;
+    let call = mounted(scene.attempt("k"), script);
+    call.status(125).note(&["store"]).run();
+    assert_eq!(scene.runs(), 0);
+}

@@ -1,0 +1,145 @@
+//! `prune` removes what ended long ago, and nothing that is still needed.
+
+use crate::support::{Scene, until};
+
+/// Prunes everything that ended more than a second ago, once `keys` of them have.
+#[track_caller]
+fn prune_all(scene: &Scene, keys: u64) {
+    until("the records are a second old", || {
+        scene.json("prune --older-than 1s --force --dry-run --json")["keys"] == keys
+    });
+    let pruned = scene.json("prune --older-than 1s --force --json");
+    assert_eq!(pruned["keys"], keys, "{pruned}");
+}
+
+#[test]
+fn an_age_is_required() {
+    let scene = Scene::new();
+    scene.call("prune").status(64).note(&["--older-than"]).run();
+    scene.call("prune --force").status(64).note(&["--older-than"]).run();
+}
+
+#[test]
+fn finished_keys_go_and_the_next_call_runs_again() {
+    let scene = Scene::new();
+    scene.attempt("done").run();
+    scene.behave("exit 1");
+    scene.attempt("failed").status(1).run();
+    prune_all(&scene, 2);
+    assert_eq!(scene.json("list --json"), serde_json::json!([]));
+    assert_eq!(scene.state("done"), "absent");
+    scene.behave(":");
+    scene.attempt("done").run();
+    assert_eq!(scene.runs(), 3);
+}
+
+#[test]
+fn a_dry_run_counts_and_removes_nothing() {
+    let scene = Scene::new();
+    scene.attempt("a").run();
+    scene.attempt("b").run();
+    until("the records are a second old", || {
+        scene.json("prune --older-than 1s --force --dry-run --json")["keys"] == 2
+    });
+    let again = scene.json("prune --older-than 1s --force --dry-run --json");
+    assert_eq!(again["keys"], 2, "{again}");
+    assert_eq!(again["attempts"], 2, "{again}");
+    scene.attempt("a").run();
+    assert_eq!(scene.runs(), 2);
+}
+
+#[test]
+fn young_records_stay() {
+    let scene = Scene::new();
+    scene.attempt("k").run();
+    let pruned = scene.json("prune --older-than 30d --json");
+    assert_eq!(pruned["keys"], 0, "{pruned}");
+    assert_eq!(pruned["attempts"], 0, "{pruned}");
+    scene.attempt("k").run();
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn running_orphaned_and_interrupted_keys_are_spared() {
+    let scene = Scene::new();
+    scene.interrupted("interrupted");
+    let mut gate = scene.gate();
+    let running = scene.holder("running");
+    scene.behave("trap '' TERM; echo ready >ready; read x <gate");
+    let orphaned = scene.begun(scene.attempt("orphaned"));
+    until("the command is ready", || scene.path("ready").exists());
+    orphaned.kill();
+    scene.behave(":");
+    scene.attempt("done").run();
+    prune_all(&scene, 1);
+    assert_eq!(scene.state("running"), "running");
+    assert_eq!(scene.state("interrupted"), "interrupted");
+    assert_eq!(scene.state("orphaned"), "orphaned");
+    assert_eq!(scene.state("done"), "absent");
+    gate.open();
+    gate.open();
+    running.finish();
+}
+
+#[test]
+fn old_attempts_of_a_living_key_go_and_its_record_stays() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    for _ in 0..3 {
+        scene.attempt("k --rerun").run();
+    }
+    let running = scene.holder("k --rerun");
+    until("the older attempts are old enough", || {
+        let counted = scene.json("prune --older-than 1s --force --dry-run --json");
+        assert_eq!(counted["keys"], 0, "{counted}");
+        counted["attempts"].as_u64() >= Some(2)
+    });
+    scene.call("prune --older-than 1s --force").any_stdout().run();
+    gate.open();
+    running.finish();
+    assert_eq!(scene.state("k"), "done");
+    scene.attempt("k").run();
+    assert_eq!(scene.runs(), 4, "the last call was a replay");
+}
+
+#[test]
+fn an_age_shorter_than_the_longest_lease_is_refused() {
+    let scene = Scene::new();
+    scene.attempt("k --claim-ttl 10m").run();
+    scene.call("prune --older-than 5m").status(64).note(&["--force"]).run();
+    scene.call("prune --older-than 11m").any_stdout().run();
+    scene.call("prune --older-than 5m --force").any_stdout().run();
+    scene.attempt("k --claim-ttl 10m").run();
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn force_takes_records_whose_ttl_still_runs() {
+    let scene = Scene::new();
+    scene.attempt("k --ttl 1h").run();
+    prune_all(&scene, 1);
+    assert_eq!(scene.state("k"), "absent");
+}
+
+#[test]
+fn a_named_namespace_limits_the_prune() {
+    let scene = Scene::new();
+    scene.attempt("k --namespace a").run();
+    scene.attempt("k --namespace b").run();
+    until("the records are a second old", || {
+        scene.json("prune --older-than 1s --force --dry-run --json")["keys"] == 2
+    });
+    let pruned = scene.json("prune --namespace a --older-than 1s --force --json");
+    assert_eq!(pruned["keys"], 1, "{pruned}");
+    let left = scene.json("list --json");
+    assert_eq!(left[0]["namespace"], "b", "{left}");
+}
+
+#[test]
+fn more_than_a_batch_is_pruned_whole() {
+    let scene = Scene::new();
+    let script =
+        r#"i=0; while test $i -lt 150; do "$BIN" once k$i -- true || exit; i=$((i+1)); done"#;
+    scene.once("maker").sh(script).run();
+    prune_all(&scene, 151);
+}

@@ -1,0 +1,62 @@
+//! A signal that ends the wrapper is the command's first, and then ours.
+
+use crate::support::processes::{ignores, is_alive};
+use crate::support::{Scene, Signal, until};
+
+const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
+
+/// Those that whoever started the tests does not ignore; `doubletap` may not either.
+fn unignored() -> impl Iterator<Item = Signal> {
+    ENDING.into_iter().filter(|signal| !ignores(*signal))
+}
+
+#[test]
+fn a_forwarded_signal_that_kills_the_command_kills_us_and_is_never_recorded() {
+    for signal in unignored() {
+        let scene = Scene::new();
+        let _gate = scene.gate();
+        let call = scene.hanging("k --record any").dies_of(signal);
+        let running = scene.begun(call);
+        running.signal(signal);
+        running.finish();
+        let command = scene.command_pid();
+        until("the command is gone", || !is_alive(command));
+        assert_eq!(scene.state("k"), "failed", "it was not left as a crash");
+        scene.behave(":");
+        scene.attempt("k --record any").run();
+        assert_eq!(scene.runs(), 2);
+    }
+}
+
+#[test]
+fn a_command_that_answers_a_signal_with_a_status_of_its_own_decides() {
+    for signal in unignored() {
+        let scene = Scene::new();
+        let _gate = scene.gate();
+        let name = signal.as_str().trim_start_matches("SIG");
+        scene.behave(&format!(
+            "trap 'echo graceful; exit 5' {name}; (read x <gate) >&- 2>&- & echo ready >ready; wait"
+        ));
+        let call = scene.attempt("k").status(5).stdout("graceful\n");
+        let running = scene.begun(call);
+        until("the trap is set", || scene.path("ready").exists());
+        running.signal(signal);
+        running.finish();
+        assert_eq!(scene.state("k"), "failed");
+    }
+}
+
+#[test]
+fn a_command_that_ends_well_in_spite_of_a_signal_is_recorded() {
+    let scene = Scene::new();
+    let _gate = scene.gate();
+    scene.behave(
+        "trap 'echo graceful; exit 0' TERM; (read x <gate) >&- 2>&- & echo ready >ready; wait",
+    );
+    let running = scene.begun(scene.attempt("k").stdout("graceful\n"));
+    until("the trap is set", || scene.path("ready").exists());
+    running.signal(Signal::SIGTERM);
+    running.finish();
+    scene.attempt("k").stdout("graceful\n").run();
+    assert_eq!(scene.runs(), 1);
+}

@@ -1,0 +1,22 @@
+//! The stage every sentence plays on: a folder of its own ([`Scene`]), calls that
+//! check stdout, stderr and status unless told otherwise ([`Call`]), and waiting
+//! that is a rendezvous or a poll with a deadline, never a hopeful sleep.
+//!
+//! Nothing here knows how `doubletap` is built inside; it sees files, processes and
+//! what the design page documents.
+
+mod call;
+pub(crate) mod damage;
+mod expect;
+mod gate;
+mod poll;
+pub(crate) mod processes;
+mod running;
+mod scene;
+
+pub(crate) use call::{Call, input as input_of};
+pub(crate) use expect::Done;
+pub(crate) use nix::sys::signal::Signal;
+pub(crate) use poll::{finished, until};
+pub(crate) use running::Running;
+pub(crate) use scene::{BIN, Scene};
