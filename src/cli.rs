@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::claim::key::{Key, Namespace};
 
@@ -66,13 +66,22 @@ pub struct Global {
     #[arg(long, global = true, env = "DOUBLETAP_SOURCE", value_name = "NAME")]
     pub source: Option<String>,
 
-    /// Wait this long for the store itself
-    #[arg(long, global = true, value_name = "DUR", default_value = "10s", value_parser = values::positive)]
-    pub store_timeout: Duration,
+    /// Wait this long for the store itself [default: 10s]
+    #[arg(long, global = true, value_name = "DUR", value_parser = values::positive)]
+    store_timeout: Option<Duration>,
 }
 
-/// The verbs.
+impl Global {
+    /// How long to wait for the store itself.
+    pub fn store_timeout(&self) -> Duration {
+        self.store_timeout.unwrap_or(Duration::from_secs(10))
+    }
+}
+
+/// The verbs. Only the one that is called is built: building all of them takes
+/// longer than looking a key up.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Verb {
     /// Run a command once per key, and replay its output and exit status
     Once(Box<OnceArgs>),
@@ -102,10 +111,35 @@ pub enum Stop {
 /// # Errors
 /// [`Stop`] when there is nothing to do, or when the arguments are wrong.
 pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
-    let mut command = Cli::command();
-    let matches = command.try_get_matches_from_mut(args);
-    let parsed = matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    let parsed = match args.get(1) {
+        Some(verb) if verb == "once" => {
+            let args = args.iter().enumerate().filter(|(at, _)| *at != 1).map(|(_, arg)| arg);
+            parse_as::<OnceCall>(args)
+                .map(|call| Cli { global: call.global, verb: Verb::Once(Box::new(call.args)) })
+        }
+        _ => parse_as::<Cli>(args.iter()),
+    };
     parsed.map_err(|error| stop(&error, args))
+}
+
+fn parse_as<'a, P: Parser>(args: impl Iterator<Item = &'a OsString>) -> Result<P, clap::Error> {
+    let mut command = P::command();
+    let matches = command.try_get_matches_from_mut(args);
+    let parsed = matches.and_then(|mut matches| P::from_arg_matches_mut(&mut matches));
+    // Taking it apart again would only cost time.
+    std::mem::forget(command);
+    parsed
+}
+
+/// `once` as a command line of its own. It is what [`Cli`] makes of it, without
+/// the time that looking for a verb takes: that is a good part of a replay.
+#[derive(Debug, Parser)]
+#[command(name = "doubletap once", bin_name = "doubletap once", version)]
+struct OnceCall {
+    #[command(flatten)]
+    global: Global,
+    #[command(flatten)]
+    args: OnceArgs,
 }
 
 fn stop(error: &clap::Error, args: &[OsString]) -> Stop {

@@ -27,9 +27,9 @@ pub struct OnceArgs {
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub ttl: Option<Limit>,
 
-    /// Record these ends: success, any, or exit statuses such as 0,3-5
-    #[arg(long, value_name = "WHICH", default_value = "success", value_parser = values::record)]
-    pub record: RecordPolicy,
+    /// Record these ends: success, any, or exit statuses such as 0,3-5 [default: success]
+    #[arg(long, value_name = "WHICH", value_parser = values::record)]
+    record: Option<RecordPolicy>,
 
     /// After a failure, keep the key busy for this long
     #[arg(long, value_name = "DUR", value_parser = values::any_duration)]
@@ -47,29 +47,29 @@ pub struct OnceArgs {
     #[arg(short, long)]
     pub nonblock: bool,
 
-    /// Exit with this status when the key is busy
-    #[arg(short = 'E', long, value_name = "N", default_value_t = exit::BUSY)]
-    pub conflict_exit_code: u8,
+    /// Exit with this status when the key is busy [default: 75]
+    #[arg(short = 'E', long, value_name = "N")]
+    conflict_exit_code: Option<u8>,
 
-    /// What to do about an interrupted attempt
-    #[arg(long, value_name = "WHAT", default_value = "rerun")]
-    pub on_crash: OnCrashArg,
+    /// What to do about an interrupted attempt [default: rerun]
+    #[arg(long, value_name = "WHAT")]
+    on_crash: Option<OnCrashArg>,
 
     /// Refuse after this many unsuccessful attempts
     #[arg(long, value_name = "N")]
     pub max_attempts: Option<NonZeroU32>,
 
-    /// How long a claim lasts unless it is renewed
-    #[arg(long, value_name = "DUR", default_value = "60s", value_parser = values::claim_ttl)]
-    pub claim_ttl: Duration,
+    /// How long a claim lasts unless it is renewed [default: 60s]
+    #[arg(long, value_name = "DUR", value_parser = values::claim_ttl)]
+    claim_ttl: Option<Duration>,
 
     /// Run even if recorded; the record stays unless the rerun succeeds
     #[arg(long)]
     pub rerun: bool,
 
-    /// What a replay gives: the output and the status, or only the status
-    #[arg(long, value_name = "WHAT", default_value = "output")]
-    pub replay: ReplayArg,
+    /// What a replay gives: the output and the status, or only the status [default: output]
+    #[arg(long, value_name = "WHAT")]
+    replay: Option<ReplayArg>,
 
     /// Keep only the exit status; the command keeps the terminal
     #[arg(long)]
@@ -86,6 +86,35 @@ pub struct OnceArgs {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// The defaults. They stand here and not in the attributes above, since clap
+/// would read them as text at every call, which a replay would feel.
+impl OnceArgs {
+    /// Which ends are recorded.
+    pub fn record(&self) -> &RecordPolicy {
+        self.record.as_ref().unwrap_or(&RecordPolicy::Success)
+    }
+
+    /// The exit status of a busy key.
+    pub fn conflict_exit_code(&self) -> u8 {
+        self.conflict_exit_code.unwrap_or(exit::BUSY)
+    }
+
+    /// What to do about an interrupted attempt.
+    pub fn on_crash(&self) -> OnCrashArg {
+        self.on_crash.unwrap_or(OnCrashArg::Rerun)
+    }
+
+    /// How long a claim lasts unless it is renewed.
+    pub fn claim_ttl(&self) -> Duration {
+        self.claim_ttl.unwrap_or(Duration::from_secs(60))
+    }
+
+    /// What a replay gives.
+    pub fn replay(&self) -> ReplayArg {
+        self.replay.unwrap_or(ReplayArg::Output)
+    }
 }
 
 /// `--on-crash`.

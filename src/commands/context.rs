@@ -49,12 +49,12 @@ impl Context {
         Ok(Self {
             voice,
             clock: Arc::new(SystemClock::default()),
+            store_timeout: global.store_timeout(),
             log: global.log,
             source: global.source,
             namespace: global.namespace,
             store,
             store_named: global.store,
-            store_timeout: global.store_timeout,
         })
     }
 

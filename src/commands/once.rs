@@ -12,6 +12,7 @@ mod replay;
 mod spend;
 mod wait;
 
+use std::io;
 use std::time::Instant;
 
 use anyhow::anyhow;
@@ -42,7 +43,7 @@ struct Call<'a> {
     args: &'a OnceArgs,
     request: Request,
     live: LiveFile,
-    waker: Waker,
+    waker: Option<Waker>,
     signals: Option<Signals>,
     waiting: Waiting,
     account: Account,
@@ -66,7 +67,7 @@ pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> 
         context,
         args,
         live: context.live_file(),
-        waker: Waker::new()?,
+        waker: None,
         signals: None,
         waiting: Waiting::new(args.wait),
         account,
@@ -152,6 +153,14 @@ impl Call<'_> {
         })
     }
 
+    /// What other threads wake this one with.
+    fn waker(&mut self) -> io::Result<&mut Waker> {
+        match &mut self.waker {
+            Some(waker) => Ok(waker),
+            none => Ok(none.insert(Waker::new()?)),
+        }
+    }
+
     fn mismatch(&mut self, first: &Attempt) -> Ending {
         let now = self.context.clock.now().wall;
         let asked = &self.request.fingerprint;
@@ -181,7 +190,7 @@ impl Call<'_> {
         self.account.about(&busy.attempt);
         self.account.retry_after(busy.retry_after);
         self.account.settle(CallOutcome::Busy);
-        Ending::Status(self.args.conflict_exit_code)
+        Ending::Status(self.args.conflict_exit_code())
     }
 }
 

@@ -62,15 +62,21 @@ struct Supervision<'a> {
     kill_at: Option<Instant>,
 }
 
-/// Waits for the command's end, handing signals on meanwhile.
+/// How long a command runs before it counts as lasting. Many end within a
+/// millisecond, and then nothing needs to be set up for them.
+const BRIEF: Duration = Duration::from_millis(2);
+
+/// Waits for the command's end, handing signals on meanwhile. Calls `lasting`
+/// once, if the command has not ended within two milliseconds.
 ///
 /// # Errors
-/// When the kernel refuses to wait.
+/// When the kernel refuses to wait, and what `lasting` answers.
 pub fn supervise(
     running: Running,
     pump: Option<Pump>,
     signals: &mut Signals,
     waker: &mut Waker,
+    lasting: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<Ended> {
     let started = Instant::now();
     let drained = pump.is_none();
@@ -86,6 +92,7 @@ pub fn supervise(
         hold: Held::Throughout,
         kill_at: None,
     };
+    let mut lasting = Some(lasting);
     let mut run = None;
     let status = loop {
         it.reap()?;
@@ -95,7 +102,13 @@ pub fn supervise(
                 break status;
             }
         }
-        it.wait()?;
+        let brief = lasting.as_ref().map(|_| BRIEF.saturating_sub(started.elapsed()));
+        if brief == Some(Duration::ZERO)
+            && let Some(lasting) = lasting.take()
+        {
+            lasting()?;
+        }
+        it.wait(brief.filter(|left| !left.is_zero()))?;
     };
     Ok(Ended {
         outcome: outcome(status),
@@ -118,8 +131,9 @@ impl Supervision<'_> {
         Ok(())
     }
 
-    fn wait(&mut self) -> io::Result<()> {
-        let limit = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
+    fn wait(&mut self, limit: Option<Duration>) -> io::Result<()> {
+        let kill = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let limit = [limit, kill].into_iter().flatten().min();
         wait_readable([self.signals.fd(), self.waker.fd()], limit)?;
         for arrival in self.signals.arrivals() {
             if let Arrival::Forward(signal, sender) = arrival {

@@ -31,12 +31,12 @@ pub(super) fn request(context: &Context, args: &OnceArgs) -> anyhow::Result<Requ
             words: u32::try_from(args.command.len()).unwrap_or(u32::MAX),
         },
         rerun: if args.rerun { Rerun::Yes } else { Rerun::No },
-        on_crash: match args.on_crash {
+        on_crash: match args.on_crash() {
             OnCrashArg::Rerun => OnCrash::Rerun,
             OnCrashArg::Stop => OnCrash::Stop,
         },
         max_attempts: args.max_attempts.map(Into::into),
-        lease: args.claim_ttl,
+        lease: args.claim_ttl(),
     })
 }
 

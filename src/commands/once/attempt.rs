@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
@@ -72,8 +73,13 @@ impl Call<'_> {
             guard: if claim.attempt().lock_inode.is_some() { Guard::Kernel } else { Guard::Lease },
             claimed,
         };
-        let keeper = Keeper::start(store, keeping, self.waker.bell()?, self.context.voice)?;
-        let ended = self.see_through(running, &mut signals)?;
+        let bell = self.waker()?.bell()?;
+        let mut keeper = Some(Keeper::new(store, keeping, bell, self.context.voice));
+        let ended = self.see_through(running, &mut signals, || {
+            keeper = keeper.take().map(Keeper::begin).transpose()?;
+            Ok(())
+        })?;
+        let keeper = keeper.ok_or_else(|| anyhow!("the claim could not be kept"))?;
         let (store, renewed) = keeper.stop()?;
         Ok(self.end(store, claim, renewed, ended))
     }
@@ -94,7 +100,7 @@ impl Call<'_> {
                 return Ok(Ending::Status(status));
             }
         };
-        let ended = self.see_through(running, &mut signals)?;
+        let ended = self.see_through(running, &mut signals, || Ok(()))?;
         self.account.ended(Some(ended.outcome));
         self.account.ran(ended.run, None);
         self.account.settle(CallOutcome::NotRecorded);
@@ -109,16 +115,17 @@ impl Call<'_> {
         &mut self,
         mut running: Running,
         signals: &mut Signals,
+        lasting: impl FnOnce() -> io::Result<()>,
     ) -> anyhow::Result<Ended> {
         let pump = match running.take_pipes() {
             Some(pipes) => {
                 let recorder = Box::new(MemoryRecorder::new(MAX_OUTPUT));
-                Some(Pump::start(pipes, recorder, self.waker.bell()?)?)
+                Some(Pump::start(pipes, recorder, self.waker()?.bell()?)?)
             }
             None => None,
         };
         let group = running.group();
-        let ended = supervise(running, pump, signals, &mut self.waker)
+        let ended = supervise(running, pump, signals, self.waker()?, lasting)
             .context("the command could not be waited for")?;
         if ended.hold == Held::Lost {
             let _ = group::clear(&group, CLEARING);
@@ -208,7 +215,7 @@ impl Call<'_> {
         let _ = store.complete(claim, &completion).map_err(|unrecorded| unrecorded.error)?;
         self.context.voice.note(&sentence);
         self.account.settle(CallOutcome::Busy);
-        Ok(Ending::Status(self.args.conflict_exit_code))
+        Ok(Ending::Status(self.args.conflict_exit_code()))
     }
 }
 

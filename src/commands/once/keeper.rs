@@ -4,6 +4,7 @@
 //! the lease every quarter of it, and tells the owner of the command when the
 //! claim is lost. A store that is slow or locked holds up nobody else.
 
+use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -40,22 +41,31 @@ pub(super) struct Keeping {
     pub(super) claimed: Instant,
 }
 
-/// The running thread.
-pub(super) struct Keeper {
-    stop: Sender<()>,
-    thread: JoinHandle<(SqliteStore, Instant)>,
+/// Keeps a claim: idle at first, and with a thread of its own from when the
+/// command turns out to last.
+pub(super) enum Keeper {
+    /// No thread yet.
+    Idle(Box<Work>),
+    /// The thread runs until `stop` is dropped.
+    Working {
+        /// Dropped to stop it.
+        stop: Sender<()>,
+        /// Gives back what it was made of.
+        thread: JoinHandle<Box<Work>>,
+    },
 }
 
 impl Keeper {
-    /// Starts it.
-    pub(super) fn start(
-        store: SqliteStore,
-        keeping: Keeping,
-        bell: Bell,
-        voice: Voice,
-    ) -> anyhow::Result<Self> {
+    /// A keeper that does nothing yet.
+    pub(super) fn new(store: SqliteStore, keeping: Keeping, bell: Bell, voice: Voice) -> Self {
+        let renewed = keeping.claimed;
+        Self::Idle(Box::new(Work { store, renewed, keeping, bell, voice, told: false }))
+    }
+
+    /// Starts the thread.
+    pub(super) fn begin(self) -> io::Result<Self> {
+        let Self::Idle(mut work) = self else { return Ok(self) };
         let (stop, stopped) = mpsc::channel();
-        let mut work = Work { store, renewed: keeping.claimed, keeping, bell, voice, told: false };
         let thread = thread::Builder::new().name("keeper".into()).spawn(move || {
             let mut noted = work.note_group();
             while stopped.recv_timeout(work.pause(noted)) == Err(RecvTimeoutError::Timeout) {
@@ -64,19 +74,26 @@ impl Keeper {
                 }
                 work.renew();
             }
-            (work.store, work.renewed)
+            work
         })?;
-        Ok(Self { stop, thread })
+        Ok(Self::Working { stop, thread })
     }
 
-    /// Stops it; gives back the store, and when the lease was last renewed.
+    /// Stops; gives back the store, and when the lease was last renewed.
     pub(super) fn stop(self) -> anyhow::Result<(SqliteStore, Instant)> {
-        drop(self.stop);
-        self.thread.join().map_err(|_| anyhow!("the thread that renews the claim has failed"))
+        let work = match self {
+            Self::Idle(work) => work,
+            Self::Working { stop, thread } => {
+                drop(stop);
+                thread.join().map_err(|_| anyhow!("the thread that renews the claim has failed"))?
+            }
+        };
+        Ok((work.store, work.renewed))
     }
 }
 
-struct Work {
+/// What the thread works with.
+pub(super) struct Work {
     store: SqliteStore,
     keeping: Keeping,
     /// When the last renewal that succeeded was sent.

@@ -29,7 +29,7 @@ impl Call<'_> {
         attempt: &Attempt,
     ) -> anyhow::Result<Ending> {
         let began = Instant::now();
-        let output = match (self.args.replay, kept(attempt)) {
+        let output = match (self.args.replay(), kept(attempt)) {
             (ReplayArg::Output, Some(_)) => store.output(attempt.fence)?,
             _ => None,
         };
@@ -50,7 +50,7 @@ impl Call<'_> {
 
     fn remark(&self, attempt: &Attempt, delivery: &Delivery) {
         let (voice, key) = (self.context.voice, &self.request.subject.key);
-        let replayed = kept(attempt).filter(|_| self.args.replay == ReplayArg::Output);
+        let replayed = kept(attempt).filter(|_| self.args.replay() == ReplayArg::Output);
         if let Some(output) = replayed.filter(|output| output.extent == Extent::Truncated) {
             voice.warn(&format!(
                 "{key}: only the first {} bytes of its output are on record",

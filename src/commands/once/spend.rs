@@ -71,7 +71,7 @@ impl Call<'_> {
             Some(Limit::Forever) => Keep { span: None, promise: Promise::Explicit },
             Some(Limit::After(span)) => Keep { span: Some(span), promise: Promise::Explicit },
         };
-        let verdict = if self.args.record.keeps(ended.outcome) && !ours {
+        let verdict = if self.args.record().keeps(ended.outcome) && !ours {
             Verdict::Recorded { keep }
         } else {
             Verdict::Released { rest: self.args.retry_after }

@@ -145,7 +145,7 @@ impl Call<'_> {
 
     fn block_on(&mut self, fence: Fence) -> anyhow::Result<()> {
         let path = self.live.path().to_owned();
-        let bell = self.waker.bell()?;
+        let bell = self.waker()?.bell()?;
         thread::Builder::new().name("wait".into()).stack_size(64 << 10).spawn(move || {
             LiveFile::wait_for(&path, fence);
             bell.ring(Reason::Freed);
@@ -155,12 +155,14 @@ impl Call<'_> {
     }
 
     fn sleep(&mut self, limit: Option<Duration>) -> anyhow::Result<Woken> {
+        self.waker()?;
+        let Some(waker) = &mut self.waker else { return Ok(Woken::Again) };
         match &mut self.signals {
             None => {
-                wait_readable([self.waker.fd()], limit)?;
+                wait_readable([waker.fd()], limit)?;
             }
             Some(signals) => {
-                wait_readable([self.waker.fd(), signals.fd()], limit)?;
+                wait_readable([waker.fd(), signals.fd()], limit)?;
                 let told = signals.arrivals().into_iter().find_map(|arrival| match arrival {
                     Arrival::Forward(signal, _) if tells_to_end(signal) => Some(signal),
                     _ => None,
@@ -171,7 +173,7 @@ impl Call<'_> {
                 }
             }
         }
-        if self.waker.reasons().contains(&Reason::Freed) {
+        if waker.reasons().contains(&Reason::Freed) {
             self.waiting.blocked_on = None;
         }
         Ok(Woken::Again)

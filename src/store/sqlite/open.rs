@@ -4,7 +4,8 @@
 //! than that: no `PRAGMA journal_mode`, which the file remembers, and no lock.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -34,6 +35,7 @@ pub(super) fn open(
         return Ok(None);
     };
     let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
+    let log = fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len());
     let mut connection = connect(path, standing).map_err(told)?;
     let patience = Patience::install(&mut connection, timeout).map_err(told)?;
     let version = retried(&patience, || version(&connection)).map_err(told)?;
@@ -50,6 +52,14 @@ pub(super) fn open(
                 ),
             ));
         }
+    }
+    // Whoever finds the log empty makes sure that its name survives power loss
+    // before anything is written to it; whoever finds it filled can rely on
+    // the others having done so.
+    if log == 0 && access == Access::Write {
+        place::sync_folder(&place::folder_of(path)).map_err(|why| {
+            StoreError::new(Trouble::Other, format!("the store's folder cannot be synced: {why}"))
+        })?;
     }
     Ok(Some((connection, patience)))
 }
@@ -75,12 +85,14 @@ fn connect(path: &Path, standing: Standing) -> rusqlite::Result<Connection> {
 }
 
 fn has_log(path: &Path) -> bool {
-    let beside = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        Path::new(&name).exists()
-    };
-    beside("-wal") && beside("-shm")
+    beside(path, "-wal").exists() && beside(path, "-shm").exists()
+}
+
+/// One of SQLite's own files beside a store.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 fn immutable_uri(path: &Path) -> String {

@@ -150,7 +150,8 @@ fn create_file(path: &Path, folder: &Path) -> Result<Standing, StoreError> {
     })
 }
 
-fn sync_folder(folder: &Path) -> io::Result<()> {
+/// Makes the names in a folder survive power loss.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
