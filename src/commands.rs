@@ -11,8 +11,6 @@ pub mod once;
 pub mod prune;
 pub mod show;
 
-use std::io;
-
 use crate::cli::{Cli, Stop, Verb};
 use crate::exit::{self, Ending, Refusal};
 use crate::report::voice::{Voice, Volume, print};
@@ -56,10 +54,4 @@ pub fn stop(stop: &Stop) -> Ending {
 
 fn status_of(error: &anyhow::Error) -> u8 {
     error.downcast_ref::<Refusal>().map_or(exit::FAILED, |refusal| refusal.status)
-}
-
-/// Prints what a verb was asked for.
-fn show_text(text: &str) -> anyhow::Result<Ending> {
-    print(text).map_err(|why: io::Error| anyhow::anyhow!("standard output: {why}"))?;
-    Ok(Ending::OK)
 }

@@ -5,8 +5,11 @@
 
 mod support;
 
+mod architecture;
+mod contract;
 mod crash;
 mod disk;
+mod documents;
 mod environment;
 mod fail_open;
 mod fingerprint;

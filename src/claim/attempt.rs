@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use super::fence::Fence;
 use super::fingerprint::Fingerprint;
+use super::held::Ownership;
 use super::holder::{Group, Holder};
 use super::id::{OperationId, Token};
+use super::key::Subject;
 use super::outcome::Outcome;
 use super::time::{Expiry, Until, WallMs};
 
@@ -165,6 +167,12 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// What names its row and proves that it is this one.
+    #[must_use]
+    pub fn ownership(&self, subject: &Subject) -> Ownership {
+        Ownership { subject: subject.clone(), fence: self.fence, token: self.token }
+    }
+
     /// How its command ended, if that is known.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {

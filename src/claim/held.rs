@@ -73,10 +73,6 @@ impl Claim {
     /// What the thread that renews needs.
     #[must_use]
     pub fn ownership(&self) -> Ownership {
-        Ownership {
-            subject: self.0.subject.clone(),
-            fence: self.0.attempt.fence,
-            token: self.0.attempt.token,
-        }
+        self.0.attempt.ownership(&self.0.subject)
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Endi
         Dropped::Held(attempt, life) => {
             let busy = Busy { attempt, why: BusyWhy::Held(life), retry_after: None };
             let message = sentences::busy(&subject, &busy, context.clock.now().wall);
-            Err(Refusal { status: exit::BUSY, message }.into())
+            Err(Refusal { status: exit::LOST, message }.into())
         }
     }
 }

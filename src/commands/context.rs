@@ -13,10 +13,10 @@ use crate::claim::holder::Life;
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::time::{Clock as _, Now};
 use crate::cli::Global;
-use crate::exit::{self, Refusal};
+use crate::exit::{self, Ending, Refusal};
 use crate::process::clock::SystemClock;
 use crate::process::live::LiveFile;
-use crate::report::voice::Voice;
+use crate::report::voice::{Voice, print};
 use crate::store::sqlite::{Access, SqliteStore};
 use crate::store::{Liveness as _, StoreError};
 use crate::text::quote;
@@ -141,6 +141,12 @@ impl Context {
             message: format!("{}: no such key in namespace {}", subject.key, subject.namespace),
         })
     }
+}
+
+/// Prints what a verb was asked for.
+pub(super) fn print_answer(text: &str) -> anyhow::Result<Ending> {
+    print(text).context("standard output")?;
+    Ok(Ending::OK)
 }
 
 /// `doubletap.db` in the user's state folder, or in the local data folder

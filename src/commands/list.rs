@@ -5,7 +5,7 @@ use crate::exit::Ending;
 use crate::report::{document, table};
 use crate::store::Store as _;
 
-use super::Context;
+use super::context::{Context, print_answer};
 
 /// Lists the keys of all namespaces, unless one is named.
 pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> {
@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> 
         }
     }
     if args.json {
-        return super::show_text(&(serde_json::to_string_pretty(&documents)? + "\n"));
+        return print_answer(&(serde_json::to_string_pretty(&documents)? + "\n"));
     }
-    super::show_text(&if rows.len() > 1 { table::columns(&rows) } else { String::new() })
+    print_answer(&if rows.len() > 1 { table::columns(&rows) } else { String::new() })
 }

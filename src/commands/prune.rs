@@ -6,7 +6,7 @@ use crate::exit::{Ending, Refusal};
 use crate::report::document::SweepDocument;
 use crate::store::{Promised, Store as _, Sweep, SweepMode, Swept};
 
-use super::Context;
+use super::context::{Context, print_answer};
 
 /// Removes finished keys of all namespaces, unless one is named.
 pub(super) fn run(context: &Context, args: &PruneArgs) -> anyhow::Result<Ending> {
@@ -33,12 +33,12 @@ pub(super) fn run(context: &Context, args: &PruneArgs) -> anyhow::Result<Ending>
     if args.json {
         let Swept { keys, attempts } = swept;
         let document = SweepDocument { keys, attempts, dry_run: args.dry_run };
-        return super::show_text(&(serde_json::to_string_pretty(&document)? + "\n"));
+        return print_answer(&(serde_json::to_string_pretty(&document)? + "\n"));
     }
     let sentence =
         |verb: &str| format!("{} keys with {} attempts {verb}", swept.keys, swept.attempts);
     if args.dry_run {
-        return super::show_text(&(sentence("would be removed") + "\n"));
+        return print_answer(&(sentence("would be removed") + "\n"));
     }
     context.voice.tell(|| sentence("removed"));
     Ok(Ending::OK)

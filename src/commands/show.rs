@@ -5,7 +5,7 @@ use crate::exit::{self, Ending};
 use crate::report::{document, table};
 use crate::store::Store as _;
 
-use super::Context;
+use super::context::{Context, print_answer};
 
 /// Shows a key; an absent one is an error of its own.
 pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> {
@@ -18,11 +18,11 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> 
     let (seen, now) = context.seen(attempts)?;
     if args.json {
         let document = document::key(&subject, &seen, &now);
-        let shown = super::show_text(&(serde_json::to_string_pretty(&document)? + "\n"))?;
+        let shown = print_answer(&(serde_json::to_string_pretty(&document)? + "\n"))?;
         return Ok(if absent { Ending::Status(exit::ABSENT) } else { shown });
     }
     if absent {
         return Err(Context::absent(&subject));
     }
-    super::show_text(&table::show(&subject, &seen, &now))
+    print_answer(&table::show(&subject, &seen, &now))
 }

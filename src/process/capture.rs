@@ -4,10 +4,9 @@
 //! it would without us, and never a renewal or a signal.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, PipeWriter, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::{ChildStderr, ChildStdout};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,6 +48,15 @@ struct Shared {
     delivery: Delivery,
 }
 
+/// The ends of the pipes that a command writes to.
+#[derive(Debug)]
+pub struct Pipes {
+    /// Its standard output.
+    pub out: PipeWriter,
+    /// Its standard error.
+    pub err: PipeWriter,
+}
+
 /// The thread that reads a command's pipes.
 pub struct Pump {
     shared: Arc<Mutex<Shared>>,
@@ -57,20 +65,20 @@ pub struct Pump {
 }
 
 impl Pump {
-    /// Starts it. It rings `bell` with [`Reason::Drained`] when it is done.
+    /// Starts it, before there is a command, so that nothing is left to fail
+    /// once there is one. It rings `bell` with [`Reason::Drained`] when both
+    /// pipes have been read to their ends.
     ///
     /// # Errors
     /// When no descriptors or threads are left.
-    pub fn start(
-        pipes: (ChildStdout, ChildStderr),
-        recorder: Box<dyn Recorder>,
-        bell: Bell,
-    ) -> io::Result<Self> {
+    pub fn start(recorder: Box<dyn Recorder>, bell: Bell) -> io::Result<(Self, Pipes)> {
         let (running, ended) = UnixStream::pair()?;
+        let (read_out, out) = io::pipe()?;
+        let (read_err, err) = io::pipe()?;
         let shared = Arc::new(Mutex::new(Shared { recorder, delivery: Delivery::Complete }));
         let mut work = Work {
-            out: Source::new(Stream::Out, pipes.0.into(), io::stdout().as_fd())?,
-            err: Source::new(Stream::Err, pipes.1.into(), io::stderr().as_fd())?,
+            out: Source::new(Stream::Out, read_out.into(), io::stdout().as_fd())?,
+            err: Source::new(Stream::Err, read_err.into(), io::stderr().as_fd())?,
             ended,
             shared: Arc::clone(&shared),
         };
@@ -78,7 +86,7 @@ impl Pump {
             work.run();
             bell.ring(Reason::Drained);
         })?;
-        Ok(Self { shared, running: Some(running) })
+        Ok((Self { shared, running: Some(running) }, Pipes { out, err }))
     }
 
     /// Says that the command has ended: what is in the pipes now is read, and

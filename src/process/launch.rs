@@ -6,9 +6,9 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, PipeWriter};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, Command};
 
 use nix::errno::Errno;
 
@@ -19,10 +19,10 @@ use super::raw::{self, BeforeExec};
 use super::signals::Signals;
 
 /// Whether the command's output passes through us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Streams {
     /// It goes through pipes, to be recorded.
-    Piped,
+    Piped(PipeWriter, PipeWriter),
     /// The command has our own standard output and error.
     Inherited,
 }
@@ -39,11 +39,6 @@ impl Running {
     #[must_use]
     pub fn group(&self) -> Group {
         self.group
-    }
-
-    /// The read ends of its pipes, if it has any; once.
-    pub fn take_pipes(&mut self) -> Option<(ChildStdout, ChildStderr)> {
-        self.child.stdout.take().zip(self.child.stderr.take())
     }
 }
 
@@ -76,8 +71,8 @@ pub fn start(
     let mut command = command(program);
     command.args(arguments);
     command.envs(variables.iter().map(|(name, value)| (name, value)));
-    if streams == Streams::Piped {
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Streams::Piped(out, err) = streams {
+        command.stdout(out).stderr(err);
     }
     if reach == Reach::Group {
         command.process_group(0);

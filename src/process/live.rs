@@ -17,7 +17,7 @@ use crate::claim::holder::Life;
 use crate::claim::time::BootId;
 use crate::store::{Hold, Liveness, StoreError, Trouble};
 
-use super::group::{Presence, presence};
+use super::group::{Presence, presence_of};
 
 /// The lock file of one store, opened when it is first needed.
 #[derive(Debug)]
@@ -127,15 +127,15 @@ impl Liveness for LiveFile {
             _ => Ok(None),
         };
         let answer = answer.map_err(|why| self.trouble("cannot be asked", &why))?;
-        Ok(match (answer, &attempt.group) {
-            (None, _) if same_boot => Life::Unknown,
-            (Some(true), _) => Life::Alive,
-            (Some(false), Some(group)) if same_boot => match presence(group) {
+        Ok(match answer {
+            Some(true) => Life::Alive,
+            Some(false) | None if !same_boot => Life::Gone,
+            None => Life::Unknown,
+            Some(false) => match presence_of(attempt) {
                 Presence::Somebody => Life::Orphaned,
                 Presence::Nobody => Life::Gone,
                 Presence::Elsewhere => Life::Unknown,
             },
-            (Some(false) | None, _) => Life::Gone,
         })
     }
 }

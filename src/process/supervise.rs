@@ -70,13 +70,13 @@ const BRIEF: Duration = Duration::from_millis(2);
 /// once, if the command has not ended within two milliseconds.
 ///
 /// # Errors
-/// When the kernel refuses to wait, and what `lasting` answers.
+/// When the kernel refuses to wait.
 pub fn supervise(
     running: Running,
     pump: Option<Pump>,
     signals: &mut Signals,
     waker: &mut Waker,
-    lasting: impl FnOnce() -> io::Result<()>,
+    lasting: impl FnOnce(),
 ) -> io::Result<Ended> {
     let started = Instant::now();
     let drained = pump.is_none();
@@ -106,7 +106,7 @@ pub fn supervise(
         if brief == Some(Duration::ZERO)
             && let Some(lasting) = lasting.take()
         {
-            lasting()?;
+            lasting();
         }
         it.wait(brief.filter(|left| !left.is_zero()))?;
     };

@@ -7,7 +7,7 @@ use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, BusyWhy, Unresolved, UnresolvedWhy};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
-use crate::claim::holder::Life;
+use crate::claim::holder::{Life, Reach};
 use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::WallMs;
@@ -32,9 +32,12 @@ pub fn busy(subject: &Subject, busy: &Busy, now: WallMs) -> String {
     let attempt = &busy.attempt;
     match busy.why {
         BusyWhy::Held(Life::Orphaned) => {
-            let group = attempt.group.map_or(0, |group| group.id);
+            let group = attempt.group.map_or_else(String::new, |group| match group.reach {
+                Reach::Group => format!(" as process group {}", group.id),
+                Reach::Process => format!(" as pid {}", group.id),
+            });
             format!(
-                "{key}: busy: the command of {} still runs as process group {group}, though its doubletap is gone; end it, or wait for it with --wait",
+                "{key}: busy: the command of {} still runs{group}, though its doubletap is gone; end it, or wait for it with --wait",
                 holder(attempt, now)
             )
         }

@@ -100,12 +100,7 @@ impl Rows {
             newest.remains = row::remains_of(superseded);
             newest.end = Some(row::cut_off(now));
         }
-        let remains = chain
-            .iter()
-            .filter(|a| matches!(a.state, State::Interrupted | State::Forgotten))
-            .filter(|a| a.remains == Remains::Possible)
-            .cloned()
-            .collect();
+        let remains = unlooked(chain);
         let attempt = row::claimed(request, holder, plan, fence, inode, now);
         chain.push(attempt.clone());
         Ok(Claim::won(request.subject.clone(), attempt, plan.takes_over.clone(), remains))
@@ -147,7 +142,9 @@ impl Store for MemoryStore {
                 Answer::Won(rows.insert((request, holder), &plan, &now, liveness)?)
             }
             Decision::Claimed(attempt) => {
-                Answer::Won(Claim::won(request.subject.clone(), attempt, None, Vec::new()))
+                let chain = rows.chains.get(&request.subject).map_or(&[][..], Vec::as_slice);
+                let remains = unlooked(chain);
+                Answer::Won(Claim::won(request.subject.clone(), attempt, None, remains))
             }
             other => Answer::Not(Box::new(other)),
         })
@@ -311,6 +308,12 @@ impl Store for MemoryStore {
         }
         Ok(swept)
     }
+}
+
+/// Ended attempts whose processes nobody has looked for yet.
+fn unlooked(chain: &[Attempt]) -> Vec<Attempt> {
+    let ended = |a: &&Attempt| matches!(a.state, State::Interrupted | State::Forgotten);
+    chain.iter().filter(ended).filter(|a| a.remains == Remains::Possible).cloned().collect()
 }
 
 fn is_old(sweep: &Sweep, attempt: &Attempt, now: &Now) -> bool {

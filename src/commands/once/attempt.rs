@@ -16,7 +16,7 @@ use crate::claim::time::Clock as _;
 use crate::exit::{self, Ending};
 use crate::process::capture::Pump;
 use crate::process::frames::MemoryRecorder;
-use crate::process::group::{self, Presence};
+use crate::process::group::{self, Presence, TOKEN_VARIABLE};
 use crate::process::launch::{self, NotStarted, Running, Streams};
 use crate::process::signals::Signals;
 use crate::process::supervise::{Ended, Held, supervise};
@@ -60,9 +60,10 @@ impl Call<'_> {
         }
         let mut signals =
             self.signals.take().ok_or_else(|| anyhow!("signals were not taken over"))?;
+        let bell = self.waker()?.bell()?;
+        let (pump, streams) = self.prepare_streams()?;
         let variables = self.variables(claim.attempt());
-        let running = match launch::start(&self.args.command, &variables, self.streams(), &signals)
-        {
+        let running = match launch::start(&self.args.command, &variables, streams, &signals) {
             Ok(running) => running,
             Err(why) => return self.not_started(store, claim, &why),
         };
@@ -73,15 +74,20 @@ impl Call<'_> {
             guard: if claim.attempt().lock_inode.is_some() { Guard::Kernel } else { Guard::Lease },
             claimed,
         };
-        let bell = self.waker()?.bell()?;
-        let mut keeper = Some(Keeper::new(store, keeping, bell, self.context.voice));
-        let ended = self.see_through(running, &mut signals, || {
-            keeper = keeper.take().map(Keeper::begin).transpose()?;
-            Ok(())
-        })?;
-        let keeper = keeper.ok_or_else(|| anyhow!("the claim could not be kept"))?;
+        let mut keeper = Keeper::new(store, keeping, bell, self.context.voice);
+        let ended = self.see_through(running, pump, &mut signals, || keeper.begin())?;
         let (store, renewed) = keeper.stop()?;
         Ok(self.end(store, claim, renewed, ended))
+    }
+
+    /// What the command writes to, and what reads it.
+    fn prepare_streams(&mut self) -> io::Result<(Option<Pump>, Streams)> {
+        if self.args.no_output {
+            return Ok((None, Streams::Inherited));
+        }
+        let recorder = Box::new(MemoryRecorder::new(MAX_OUTPUT));
+        let (pump, pipes) = Pump::start(recorder, self.waker()?.bell()?)?;
+        Ok((Some(pump), Streams::Piped(pipes.out, pipes.err)))
     }
 
     /// Runs the command without a claim, because there is no store.
@@ -100,30 +106,20 @@ impl Call<'_> {
                 return Ok(Ending::Status(status));
             }
         };
-        let ended = self.see_through(running, &mut signals, || Ok(()))?;
+        let ended = self.see_through(running, None, &mut signals, || ())?;
         self.account.ended(Some(ended.outcome));
         self.account.ran(ended.run, None);
         self.account.settle(CallOutcome::NotRecorded);
         Ok(ending(&ended))
     }
 
-    fn streams(&self) -> Streams {
-        if self.args.no_output { Streams::Inherited } else { Streams::Piped }
-    }
-
     fn see_through(
         &mut self,
-        mut running: Running,
+        running: Running,
+        pump: Option<Pump>,
         signals: &mut Signals,
-        lasting: impl FnOnce() -> io::Result<()>,
+        lasting: impl FnOnce(),
     ) -> anyhow::Result<Ended> {
-        let pump = match running.take_pipes() {
-            Some(pipes) => {
-                let recorder = Box::new(MemoryRecorder::new(MAX_OUTPUT));
-                Some(Pump::start(pipes, recorder, self.waker()?.bell()?)?)
-            }
-            None => None,
-        };
         let group = running.group();
         let ended = supervise(running, pump, signals, self.waker()?, lasting)
             .context("the command could not be waited for")?;
@@ -150,7 +146,7 @@ impl Call<'_> {
             ("DOUBLETAP_KEY", subject.key.as_str().into()),
             ("DOUBLETAP_NAMESPACE", subject.namespace.as_str().into()),
             ("DOUBLETAP_STORE", self.context.store_path().into()),
-            ("DOUBLETAP_TOKEN", attempt.token.to_string().into()),
+            (TOKEN_VARIABLE, attempt.token.to_string().into()),
             ("DOUBLETAP_FENCE", attempt.fence.0.to_string().into()),
             ("DOUBLETAP_ATTEMPT", attempt.number.to_string().into()),
             ("DOUBLETAP_IDEMPOTENCY_KEY", attempt.operation.to_string().into()),
@@ -224,7 +220,7 @@ fn clear_remains(store: &mut SqliteStore, claim: &Claim) -> Result<bool, StoreEr
     let mut emptied: Vec<Fence> = Vec::new();
     for before in claim.remains() {
         let same_boot = before.holder.boot_id == claim.attempt().holder.boot_id;
-        match before.group.filter(|_| same_boot).map(|group| group::clear(&group, CLEARING)) {
+        match same_boot.then(|| group::clear_of(before, CLEARING)) {
             Some(Presence::Somebody) => return Ok(false),
             // What cannot be seen from here is left to the fence.
             Some(Presence::Elsewhere) => {}

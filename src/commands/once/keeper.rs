@@ -4,8 +4,8 @@
 //! the lease every quarter of it, and tells the owner of the command when the
 //! claim is lost. A store that is slow or locked holds up nobody else.
 
-use std::io;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -43,57 +43,52 @@ pub(super) struct Keeping {
 
 /// Keeps a claim: idle at first, and with a thread of its own from when the
 /// command turns out to last.
-pub(super) enum Keeper {
-    /// No thread yet.
-    Idle(Box<Work>),
-    /// The thread runs until `stop` is dropped.
-    Working {
-        /// Dropped to stop it.
-        stop: Sender<()>,
-        /// Gives back what it was made of.
-        thread: JoinHandle<Box<Work>>,
-    },
+pub(super) struct Keeper {
+    /// What the thread works with while it runs.
+    work: Arc<Mutex<Option<Work>>>,
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+    voice: Voice,
 }
 
 impl Keeper {
     /// A keeper that does nothing yet.
     pub(super) fn new(store: SqliteStore, keeping: Keeping, bell: Bell, voice: Voice) -> Self {
         let renewed = keeping.claimed;
-        Self::Idle(Box::new(Work { store, renewed, keeping, bell, voice, told: false }))
+        let work = Work { store, renewed, keeping, bell, voice, told: false };
+        Self { work: Arc::new(Mutex::new(Some(work))), thread: None, voice }
     }
 
-    /// Starts the thread.
-    pub(super) fn begin(self) -> io::Result<Self> {
-        let Self::Idle(mut work) = self else { return Ok(self) };
+    /// Starts the thread. Without one the claim is not renewed, which only
+    /// matters to whoever cannot ask the kernel.
+    pub(super) fn begin(&mut self) {
         let (stop, stopped) = mpsc::channel();
+        let shared = Arc::clone(&self.work);
         let thread = thread::Builder::new().name("keeper".into()).spawn(move || {
-            let mut noted = work.note_group();
-            while stopped.recv_timeout(work.pause(noted)) == Err(RecvTimeoutError::Timeout) {
-                if !noted {
-                    noted = work.note_group();
-                }
-                work.renew();
+            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(work) = shared.as_mut() {
+                work.run(&stopped);
             }
-            work
-        })?;
-        Ok(Self::Working { stop, thread })
+        });
+        match thread {
+            Ok(thread) => self.thread = Some((stop, thread)),
+            Err(why) => self.voice.note(&format!("the claim will not be renewed: {why}")),
+        }
     }
 
     /// Stops; gives back the store, and when the lease was last renewed.
     pub(super) fn stop(self) -> anyhow::Result<(SqliteStore, Instant)> {
-        let work = match self {
-            Self::Idle(work) => work,
-            Self::Working { stop, thread } => {
-                drop(stop);
-                thread.join().map_err(|_| anyhow!("the thread that renews the claim has failed"))?
-            }
-        };
+        if let Some((stop, thread)) = self.thread {
+            drop(stop);
+            thread.join().map_err(|_| anyhow!("the thread that renews the claim has failed"))?;
+        }
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let work = work.ok_or_else(|| anyhow!("the store was not given back"))?;
         Ok((work.store, work.renewed))
     }
 }
 
 /// What the thread works with.
-pub(super) struct Work {
+struct Work {
     store: SqliteStore,
     keeping: Keeping,
     /// When the last renewal that succeeded was sent.
@@ -105,6 +100,16 @@ pub(super) struct Work {
 }
 
 impl Work {
+    fn run(&mut self, stopped: &Receiver<()>) {
+        let mut noted = self.note_group();
+        while stopped.recv_timeout(self.pause(noted)) == Err(RecvTimeoutError::Timeout) {
+            if !noted {
+                noted = self.note_group();
+            }
+            self.renew();
+        }
+    }
+
     fn pause(&self, noted: bool) -> Duration {
         let quarter = self.keeping.lease / 4;
         if noted && !self.told { quarter } else { quarter.min(Duration::from_secs(1)) }

@@ -67,7 +67,7 @@ fn insert(
     held: &mut Vec<Fence>,
 ) -> Result<Claim, StepError> {
     if let Some(superseded) = &plan.supersedes {
-        interrupt(step, superseded, now)?;
+        interrupt(step, &request.subject, superseded, now)?;
     }
     for _ in 0..INSERTS {
         let (fence, inode) = next_fence(step, now, liveness)?;
@@ -96,19 +96,16 @@ fn insert(
 }
 
 /// Marks a running attempt whose holder is gone, exactly as it was read.
-fn interrupt(step: &Transaction<'_>, superseded: &Seen, now: &Now) -> Result<(), StepError> {
-    let before = &superseded.attempt;
+fn interrupt(
+    step: &Transaction<'_>,
+    subject: &Subject,
+    superseded: &Seen,
+    now: &Now,
+) -> Result<(), StepError> {
+    let row = superseded.attempt.ownership(subject);
     let end = row::cut_off(now);
-    let remains = row::remains_of(superseded);
-    let marked = rows::update_end(
-        step,
-        before.fence,
-        before.token,
-        State::Running,
-        State::Interrupted,
-        &end,
-        remains,
-    )?;
+    let to = (State::Interrupted, &end);
+    let marked = rows::update_end(step, &row, State::Running, to, row::remains_of(superseded))?;
     if marked {
         return Ok(());
     }

@@ -31,8 +31,8 @@ impl SqliteStore {
             if before.state == State::Running {
                 let end = row::cut_off(now);
                 let remains = row::remains_of(newest);
-                let (from, to) = (State::Running, State::Forgotten);
-                rows::update_end(step, before.fence, before.token, from, to, &end, remains)?;
+                let (row, to) = (before.ownership(subject), (State::Forgotten, &end));
+                rows::update_end(step, &row, State::Running, to, remains)?;
             }
             let fence = advance_fence(step, now)?;
             rows::insert(step, subject, &row::tombstone(before, fence, token, now))?;
@@ -57,8 +57,8 @@ impl SqliteStore {
             }
             let before = &newest.attempt;
             let (state, end) = row::settled(outcome, now);
-            let (from, nobody) = (before.state, Remains::None);
-            rows::update_end(step, before.fence, before.token, from, state, &end, nobody)?;
+            let row = before.ownership(subject);
+            rows::update_end(step, &row, before.state, (state, &end), Remains::None)?;
             Ok(Dropped::Yes)
         })
     }

@@ -22,8 +22,9 @@ impl SqliteStore {
         self.write(Sync::Normal, limit, |step, _| {
             let rows = step.execute(
                 "UPDATE attempt SET group_reach = :reach, group_id = :id, group_start = :start,
-                    group_session = :session, group_namespace = :namespace
-                 WHERE fence = :fence AND token = :token AND key = :key AND state = 'running'",
+                    group_session = :session, group_namespace = :pid_namespace
+                 WHERE fence = :fence AND token = :token AND kind = :kind
+                    AND namespace = :namespace AND key = :key AND state = 'running'",
                 named_params! {
                     ":reach": match group.reach {
                         Reach::Group => "group",
@@ -32,9 +33,11 @@ impl SqliteStore {
                     ":id": group.id,
                     ":start": group.start.0.cast_signed(),
                     ":session": group.session,
-                    ":namespace": group.pid_namespace.0.cast_signed(),
+                    ":pid_namespace": group.pid_namespace.0.cast_signed(),
                     ":fence": owner.fence.0,
                     ":token": owner.token.0,
+                    ":kind": owner.subject.kind.as_str(),
+                    ":namespace": owner.subject.namespace.as_str(),
                     ":key": owner.subject.key.as_str(),
                 },
             )?;
@@ -50,8 +53,16 @@ impl SqliteStore {
         self.write(Sync::Normal, limit, |step, now| {
             let rows = step.execute(
                 "UPDATE attempt SET until_boot_ms = ? + lease_ms
-                 WHERE fence = ? AND token = ? AND key = ? AND state = 'running'",
-                params![now.boot.0, owner.fence.0, owner.token.0, owner.subject.key.as_str()],
+                 WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ?
+                    AND state = 'running'",
+                params![
+                    now.boot.0,
+                    owner.fence.0,
+                    owner.token.0,
+                    owner.subject.kind.as_str(),
+                    owner.subject.namespace.as_str(),
+                    owner.subject.key.as_str(),
+                ],
             )?;
             Ok(owned(step, owner, rows == 1)?)
         })
@@ -67,9 +78,7 @@ impl SqliteStore {
         let written = self.write(Sync::Full, limit, |step, now| {
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
-            let running = State::Running;
-            let mine =
-                rows::update_end(step, owner.fence, owner.token, running, state, &end, remains)?;
+            let mine = rows::update_end(step, &owner, State::Running, (state, &end), remains)?;
             if let (true, Some(output)) = (mine, &completion.output) {
                 step.execute(
                     "INSERT INTO output (fence, frames) VALUES (?, ?)",
@@ -96,8 +105,8 @@ fn owned(step: &Connection, owner: &Ownership, written: bool) -> rusqlite::Resul
     }
     let found: Option<String> = step
         .query_row(
-            "SELECT state FROM attempt WHERE fence = ? AND token = ?",
-            params![owner.fence.0, owner.token.0],
+            "SELECT state FROM attempt WHERE fence = ? AND token = ? AND key = ?",
+            params![owner.fence.0, owner.token.0, owner.subject.key.as_str()],
             |row| row.get(0),
         )
         .optional()?;

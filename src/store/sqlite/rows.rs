@@ -11,6 +11,7 @@ use crate::claim::attempt::{
 use crate::claim::duration::to_ms;
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::{Field, Fingerprint};
+use crate::claim::held::Ownership;
 use crate::claim::holder::{Group, Holder, PidNamespace, Reach, StartTime};
 use crate::claim::id::{OperationId, Token, from_hex, to_hex};
 use crate::claim::key::{Key, Kind, Namespace, Subject};
@@ -253,11 +254,9 @@ pub(super) fn insert(
 /// its owner's.
 pub(super) fn update_end(
     connection: &Connection,
-    fence: Fence,
-    token: Token,
+    row: &Ownership,
     from: State,
-    state: State,
-    end: &End,
+    (state, end): (State, &End),
     remains: Remains,
 ) -> rusqlite::Result<bool> {
     let (exit_code, signal) = match end.outcome {
@@ -270,7 +269,8 @@ pub(super) fn update_end(
             signal = :signal, reason = :reason, run_ms = :run_ms, output_bytes = :output_bytes,
             truncated = :truncated, expires_ms = :expires_ms, promised = :promised,
             retry_boot_ms = :retry_boot_ms, emptied = :emptied
-         WHERE fence = :fence AND token = :token AND state = :from",
+         WHERE fence = :fence AND token = :token AND kind = :kind AND namespace = :namespace
+            AND key = :key AND state = :from",
     )?;
     let rows = statement.execute(named_params! {
         ":state": state.as_str(),
@@ -285,8 +285,11 @@ pub(super) fn update_end(
         ":promised": end.promise == Promise::Explicit,
         ":retry_boot_ms": end.retry_at.as_ref().map(|until| until.at.0),
         ":emptied": remains == Remains::None,
-        ":fence": fence.0,
-        ":token": token.0,
+        ":fence": row.fence.0,
+        ":token": row.token.0,
+        ":kind": row.subject.kind.as_str(),
+        ":namespace": row.subject.namespace.as_str(),
+        ":key": row.subject.key.as_str(),
         ":from": from.as_str(),
     })?;
     Ok(rows == 1)

@@ -39,6 +39,7 @@ ORDER BY newest.fence LIMIT :limit";
 /// Ended attempts that a later one of another operation has replaced: a hot
 /// key would otherwise keep every output. A `--rerun` replaces a record only
 /// by succeeding, and processes that nobody has looked for are not let go of.
+/// Keys that go whole are counted with those.
 const REPLACED: &str = "
 SELECT old.fence FROM attempt AS old
 WHERE old.kind = 'once'
@@ -53,6 +54,18 @@ WHERE old.kind = 'once'
       AND later.generation > old.generation AND later.operation <> old.operation
       AND (later.rerun = 0 OR later.state = 'done'
         OR (old.rerun = 1 AND old.state <> 'done')))
+  AND NOT EXISTS (
+    SELECT 1 FROM attempt AS newest
+    WHERE newest.kind = old.kind AND newest.namespace = old.namespace AND newest.key = old.key
+      AND newest.generation = (
+        SELECT max(last.generation) FROM attempt AS last
+        WHERE last.kind = old.kind AND last.namespace = old.namespace AND last.key = old.key)
+      AND newest.state IN ('done', 'failed', 'forgotten') AND newest.ended_ms < :horizon
+      AND (:promised OR NOT EXISTS (
+        SELECT 1 FROM attempt AS record
+        WHERE record.kind = old.kind AND record.namespace = old.namespace
+          AND record.key = old.key AND record.state = 'done' AND record.promised = 1
+          AND (record.expires_ms IS NULL OR record.expires_ms > :now))))
 ORDER BY old.fence LIMIT :limit";
 
 /// A finished key: its newest attempt's fence and its chain's name.
@@ -95,11 +108,25 @@ impl SqliteStore {
         }
     }
 
-    /// Shrinks the file a little; a busy file keeps its pages until next time.
+    /// Gives free pages back to the file system, a bounded number at a time:
+    /// each is a write of its own, and others get their turn in between.
     fn give_back(&self) -> Result<(), StoreError> {
-        self.read(|connection| {
-            connection.execute_batch(&format!("PRAGMA incremental_vacuum({PAGES})"))
-        })
+        loop {
+            let freed = self.read(|connection| {
+                let mut vacuum =
+                    connection.prepare_cached(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+                // Every step moves one page.
+                let mut rows = vacuum.query([])?;
+                let mut freed = 0;
+                while rows.next()?.is_some() {
+                    freed += 1;
+                }
+                Ok(freed)
+            })?;
+            if freed < PAGES {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -134,6 +161,8 @@ fn replaced_attempts(
             ":horizon": horizon(sweep, now),
             ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
             ":after": after,
+            ":promised": sweep.promised == Promised::Included,
+            ":now": now.wall.0,
             ":limit": BATCH,
         },
         |row| row.get(0),

@@ -1,0 +1,42 @@
+//! The contract of a store (`src/store.rs`, DESIGN section 4): every sentence
+//! runs against every store, with a clock and a liveness made by hand.
+//!
+//! A sentence is a function of a [`Stage`](stage::Stage); `every_store!` at the
+//! end of a file turns the ones it names into a test for each store. What only
+//! a file can show is in [`sqlite`] and [`sqlite_file`].
+
+/// Makes one test for each store of each sentence. A new store needs a line
+/// here and a constructor of [`Stage`](stage::Stage) of that name.
+macro_rules! every_store {
+    ($($sentence:ident),* $(,)?) => {
+        every_store!(in memory: $($sentence)*);
+        every_store!(in sqlite: $($sentence)*);
+    };
+    (in $store:ident: $($sentence:ident)*) => {
+        mod $store {
+            use crate::contract::stage::Stage;
+            $(
+                #[test]
+                fn $sentence() {
+                    super::$sentence(&mut Stage::$store());
+                }
+            )*
+        }
+    };
+}
+
+mod claiming;
+mod completion;
+mod fences;
+mod forgetting;
+mod owning;
+mod people;
+mod records;
+mod rerunning;
+mod settling;
+mod sqlite;
+mod sqlite_file;
+mod stage;
+mod sweeping;
+mod taking_over;
+mod thinning;

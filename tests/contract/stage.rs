@@ -1,0 +1,265 @@
+//! One store with a clock and a witness, and the steps that sentences are made
+//! of. A claim can only be had by winning it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use doubletap::claim::attempt::{Attempt, CommandSummary};
+use doubletap::claim::decide::{Decision, OnCrash, Request, Rerun};
+use doubletap::claim::fingerprint::{Field, Fingerprint};
+use doubletap::claim::held::Claim;
+use doubletap::claim::holder::{Holder, Life, PidNamespace, StartTime};
+use doubletap::claim::id::{OperationId, Token};
+use doubletap::claim::key::{Key, Kind, Namespace, Subject};
+use doubletap::claim::outcome::Outcome;
+use doubletap::claim::time::Clock as _;
+use doubletap::store::memory::MemoryStore;
+use doubletap::store::sqlite::{Access, SqliteStore};
+use doubletap::store::{
+    Answer, Completion, Dropped, Force, Owned, Promised, Store, Sweep, SweepMode, Swept,
+};
+use tempfile::TempDir;
+
+use super::completion::{failed, recorded};
+use super::people::{ManualClock, Witness};
+
+/// The lease of every claim, unless a sentence says otherwise.
+pub(super) const LEASE: Duration = Duration::from_secs(60);
+
+/// The smallest step of a clock.
+pub(super) const MS: Duration = Duration::from_millis(1);
+
+/// A long while after everything else.
+pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The last instant before a span is over.
+pub(super) fn almost(span: Duration) -> Duration {
+    span.checked_sub(MS).unwrap()
+}
+
+/// How a kind of store is made anew.
+type Maker = fn(&Arc<ManualClock>) -> (Box<dyn Store>, Option<TempDir>);
+
+/// One store and what surrounds it.
+pub(super) struct Stage {
+    pub(super) store: Box<dyn Store>,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) witness: Witness,
+    make: Maker,
+    drawn: u32,
+    folder: Option<TempDir>,
+}
+
+impl Stage {
+    /// A stage with a [`MemoryStore`].
+    pub(super) fn memory() -> Self {
+        Self::with(|clock| (Box::new(MemoryStore::new(clock.clone())), None))
+    }
+
+    /// A stage with a [`SqliteStore`] in a folder of its own.
+    pub(super) fn sqlite() -> Self {
+        Self::with(|clock| {
+            let folder = TempDir::with_prefix("doubletap-").unwrap();
+            (Box::new(open(&folder.path().join("store.db"), LEASE, clock)), Some(folder))
+        })
+    }
+
+    fn with(make: Maker) -> Self {
+        let clock = Arc::new(ManualClock::new());
+        let (store, folder) = make(&clock);
+        Self { store, clock, witness: Witness::new(), make, drawn: 0, folder }
+    }
+
+    /// Deletes the store and makes another in its place.
+    pub(super) fn delete_store(&mut self) {
+        (self.store, self.folder) = (self.make)(&self.clock);
+    }
+
+    /// The file of the store, for a store that is a file.
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.as_ref().unwrap().path().join("store.db")
+    }
+
+    /// A request for `key` with a token of its own.
+    pub(super) fn request(&mut self, key: &str) -> Request {
+        self.drawn += 1;
+        request(key, self.drawn)
+    }
+
+    /// The claiming step.
+    pub(super) fn claim(&mut self, request: &Request) -> Answer {
+        self.store.claim(request, &holder(&self.clock), &mut self.witness).unwrap()
+    }
+
+    /// A claim that must be won.
+    #[track_caller]
+    pub(super) fn win(&mut self, request: &Request) -> Claim {
+        match self.claim(request) {
+            Answer::Won(claim) => claim,
+            Answer::Not(why) => panic!("{} was not won: {why:?}", request.subject.key),
+        }
+    }
+
+    /// A claim that must not be won.
+    #[track_caller]
+    pub(super) fn refusal(&mut self, request: &Request) -> Decision {
+        match self.claim(request) {
+            Answer::Won(claim) => panic!("{} was won: {claim:?}", request.subject.key),
+            Answer::Not(why) => *why,
+        }
+    }
+
+    /// Wins `key`.
+    #[track_caller]
+    pub(super) fn won(&mut self, key: &str) -> Claim {
+        let request = self.request(key);
+        self.win(&request)
+    }
+
+    /// Wins `key` for a `--rerun`.
+    #[track_caller]
+    pub(super) fn won_again(&mut self, key: &str) -> Claim {
+        let request = Request { rerun: Rerun::Yes, ..self.request(key) };
+        self.win(&request)
+    }
+
+    /// Looks at `key`.
+    pub(super) fn look(&mut self, key: &str) -> Decision {
+        let request = self.request(key);
+        self.store.look(&request, &mut self.witness).unwrap()
+    }
+
+    /// Looks at `key` and finds its record.
+    #[track_caller]
+    pub(super) fn replay(&mut self, key: &str) -> Attempt {
+        match self.look(key) {
+            Decision::Replay(attempt) => attempt,
+            other => panic!("{key} is not replayed: {other:?}"),
+        }
+    }
+
+    /// Spends a claim, which must still be its owner's.
+    #[track_caller]
+    pub(super) fn complete(&mut self, claim: Claim, completion: &Completion) {
+        assert_eq!(self.store.complete(claim, completion).unwrap(), Owned::Yes);
+    }
+
+    /// Wins `key` and records a success; the attempt's own row is given back.
+    #[track_caller]
+    pub(super) fn done(&mut self, key: &str) -> Attempt {
+        let claim = self.won(key);
+        self.complete(claim, &recorded());
+        self.newest(key)
+    }
+
+    /// Wins `key` and fails.
+    #[track_caller]
+    pub(super) fn failed(&mut self, key: &str) -> Attempt {
+        let claim = self.won(key);
+        self.complete(claim, &failed());
+        self.newest(key)
+    }
+
+    /// Wins `key` and dies, but nobody has noticed yet.
+    #[track_caller]
+    pub(super) fn died(&mut self, key: &str, life: Life) -> Claim {
+        let claim = self.won(key);
+        self.witness.says(claim.attempt().fence, life);
+        claim
+    }
+
+    /// All attempts of `key`, newest first.
+    pub(super) fn chain(&mut self, key: &str) -> Vec<Attempt> {
+        self.store.chain(&subject(key)).unwrap()
+    }
+
+    /// The newest attempt of `key`.
+    #[track_caller]
+    pub(super) fn newest(&mut self, key: &str) -> Attempt {
+        self.chain(key).remove(0)
+    }
+
+    /// Forgets `key`.
+    pub(super) fn forget(&mut self, key: &str, force: Force) -> Dropped {
+        self.store.forget(&subject(key), force, &mut self.witness).unwrap()
+    }
+
+    /// Settles `key` with an exit status.
+    pub(super) fn settle(&mut self, key: &str, code: u8) -> Dropped {
+        let outcome = Outcome::Exited(code);
+        self.store.settle(&subject(key), outcome, &mut self.witness).unwrap()
+    }
+
+    /// Sweeps.
+    pub(super) fn sweep(&mut self, sweep: &Sweep) -> Swept {
+        self.store.sweep(sweep).unwrap()
+    }
+
+    /// The key of every chain, newest first.
+    pub(super) fn keys(&mut self) -> Vec<String> {
+        let chains = self.store.chains(None).unwrap();
+        chains.iter().map(|chain| chain.subject.key.to_string()).collect()
+    }
+}
+
+/// A connection of its own to the store in a file.
+pub(super) fn open(path: &Path, timeout: Duration, clock: &Arc<ManualClock>) -> SqliteStore {
+    SqliteStore::open(path, Access::Write, timeout, clock.clone()).unwrap().unwrap()
+}
+
+/// A request for `key` whose token is made from a number.
+pub(super) fn request(key: &str, number: u32) -> Request {
+    let mut random = [7; 16];
+    random[..4].copy_from_slice(&number.to_le_bytes());
+    Request {
+        subject: subject(key),
+        token: Token(random),
+        new_operation: OperationId(random.map(|byte| !byte)),
+        fingerprint: fingerprint(1),
+        command: CommandSummary { word: "./deploy \"it\" 100%".into(), words: 3 },
+        rerun: Rerun::No,
+        on_crash: OnCrash::Rerun,
+        max_attempts: None,
+        lease: LEASE,
+    }
+}
+
+/// A fingerprint like no other number's.
+pub(super) fn fingerprint(number: u8) -> Fingerprint {
+    Fingerprint::of(vec![
+        Field { name: "argv".into(), digest: [number; 32] },
+        Field { name: "file:a \"b\" é".into(), digest: [0xFE; 32] },
+    ])
+}
+
+/// Who claims, on the machine that the clock belongs to.
+pub(super) fn holder(clock: &ManualClock) -> Holder {
+    Holder {
+        host: "host.example".into(),
+        boot_id: clock.now().boot_id,
+        pid: 4_194_304,
+        start: StartTime(u64::MAX),
+        pid_namespace: PidNamespace(4_026_531_836),
+    }
+}
+
+/// The chain of `key` in the usual namespace.
+pub(super) fn subject(key: &str) -> Subject {
+    subject_in("default", key)
+}
+
+/// The chain of `key` in `namespace`.
+pub(super) fn subject_in(namespace: &str, key: &str) -> Subject {
+    Subject {
+        kind: Kind::Once,
+        namespace: Namespace::new(namespace).unwrap(),
+        key: Key::new(key).unwrap(),
+    }
+}
+
+/// A sweep of everything that ended longer ago than `older_than`, with what is
+/// promised spared.
+pub(super) fn older_than(older_than: Duration) -> Sweep {
+    Sweep { namespace: None, older_than, promised: Promised::Spared, mode: SweepMode::Remove }
+}
