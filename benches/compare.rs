@@ -24,7 +24,7 @@
 //! # How to add a row
 //!
 //! Write two functions that prepare a side and return its [`row::Measure`], and add a
-//! [`row::Row`] to [`ROWS`]. Everything happens in a new folder under cargo's `target/tmp`, which
+//! [`row::Row`] to [`ROWS`]. All programs are run from copies. Everything happens in a new folder under cargo's `target/tmp`, which
 //! is the working directory, lies on a real disk and is removed at the end.
 
 #[path = "compare/idiom.rs"]

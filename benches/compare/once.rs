@@ -17,18 +17,24 @@ pub(crate) const KEYS: usize = 500;
 pub(crate) const WIDTH: usize = 8;
 
 /// A store of one row's own.
-struct Store(PathBuf);
+struct Store {
+    path: PathBuf,
+    doubletap: PathBuf,
+}
 
 impl Store {
     fn create(folder: &str) -> Result<Self> {
         fs::create_dir(folder).with_context(|| format!("cannot create {folder}"))?;
-        Ok(Self(std::env::current_dir()?.join(folder).join("doubletap.db")))
+        Ok(Self {
+            path: std::env::current_dir()?.join(folder).join("doubletap.db"),
+            doubletap: run::install(Path::new(env!("CARGO_BIN_EXE_doubletap")))?,
+        })
     }
 
     /// Returns `doubletap once KEY [OPTION…] -- COMMAND…` on this store.
     fn once(&self, key: &str, options: &[&str], wrapped: &[&str]) -> Command {
-        let mut command = run::command(Path::new(env!("CARGO_BIN_EXE_doubletap")));
-        command.env("DOUBLETAP_STORE", &self.0);
+        let mut command = run::command(&self.doubletap);
+        command.env("DOUBLETAP_STORE", &self.path);
         command.args(["once", key]).args(options).arg("--").args(wrapped);
         command
     }

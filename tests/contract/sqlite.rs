@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use doubletap::claim::decide::{BusyWhy, Decision};
 use doubletap::claim::holder::Life;
+use doubletap::claim::time::Clock as _;
 use doubletap::store::{Answer, Owned, Store as _, Trouble};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -148,7 +149,7 @@ fn a_lock_that_outlasts_the_time_limit_fails_the_claim_and_nothing_is_claimed() 
 }
 
 #[test]
-fn a_lock_that_is_released_in_time_only_delays_the_claim() {
+fn a_lock_that_is_released_in_time_only_delays_the_claim_and_its_clock() {
     let stage = Stage::sqlite();
     let (path, clock) = (stage.path(), &stage.clock);
     let other = foreign(&path);
@@ -165,8 +166,10 @@ fn a_lock_that_is_released_in_time_only_delays_the_claim() {
         let mut store = open(&path, IMPATIENT, clock);
         let given_up = store.claim(&request("k", 2), &holder(clock), &mut Witness::new());
         assert_eq!(given_up.unwrap_err().trouble(), Trouble::Locked);
+        clock.pass(DAY);
         other.execute_batch("COMMIT").unwrap();
-        assert!(matches!(patient.join().unwrap().unwrap(), Answer::Won(_)));
+        let Answer::Won(claim) = patient.join().unwrap().unwrap() else { panic!("not won") };
+        assert_eq!(claim.attempt().started, clock.now().wall, "the clock is read under the lock");
     });
 }
 

@@ -4,6 +4,7 @@
 use doubletap::claim::attempt::{Promise, State};
 use doubletap::claim::fence::Fence;
 use doubletap::claim::holder::Life;
+use doubletap::claim::key::Namespace;
 use doubletap::store::{Dropped, Force, Sweep, SweepMode, Swept};
 
 use super::completion::{failed, kept, recorded, with_output};
@@ -136,6 +137,15 @@ fn attempts_of_which_somebody_may_be_left_stay_until_marked_empty(stage: &mut St
     assert_eq!(left(stage, "k"), [(3, State::Running)]);
 }
 
+fn only_the_named_namespace_is_thinned(stage: &mut Stage) {
+    short_record(stage, "k");
+    let _ = stage.won("k");
+    let other = Sweep { namespace: Some(Namespace::new("other").unwrap()), ..older_than(LEASE) };
+    assert_eq!(stage.sweep(&other), Swept::default());
+    let own = Sweep { namespace: Some(Namespace::new("default").unwrap()), ..other };
+    assert_eq!(stage.sweep(&own), Swept { keys: 0, attempts: 1 });
+}
+
 fn more_than_one_batch_of_replaced_attempts_goes_whole(stage: &mut Stage) {
     for _ in 0..1201 {
         let claim = stage.won("k");
@@ -162,5 +172,6 @@ every_store!(
     reruns_that_failed_go_when_another_has_failed,
     attempts_of_the_current_operation_stay,
     attempts_of_which_somebody_may_be_left_stay_until_marked_empty,
+    only_the_named_namespace_is_thinned,
     more_than_one_batch_of_replaced_attempts_goes_whole,
 );

@@ -1,5 +1,6 @@
 //! Spends a claim on how its command ended, and ends as the command did.
 
+use std::mem;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -101,7 +102,12 @@ impl Call<'_> {
         let mut told = false;
         loop {
             let error = match store.complete(claim, &completion) {
-                Ok(owned) => return Ok(owned),
+                Ok(owned) => {
+                    // The end of the process closes the file faster than
+                    // SQLite does.
+                    mem::forget(store);
+                    return Ok(owned);
+                }
                 Err(Unrecorded { claim: unspent, error }) => {
                     claim = unspent;
                     error
