@@ -5,7 +5,7 @@
 
 pub mod once;
 pub mod operate;
-mod values;
+pub mod values;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

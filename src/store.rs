@@ -17,10 +17,10 @@ pub mod sqlite;
 
 use std::time::Duration;
 
-use crate::claim::attempt::{Attempt, OutputSummary, Promise, State};
+use crate::claim::attempt::{Attempt, OutputSummary, Ownership, Promise, State};
 use crate::claim::decide::{Decision, Request, Seen};
 use crate::claim::fence::Fence;
-use crate::claim::held::{Claim, Ownership};
+use crate::claim::held::Claim;
 use crate::claim::holder::{Group, Holder, Life};
 use crate::claim::id::Token;
 use crate::claim::key::{Namespace, Subject};

@@ -125,3 +125,18 @@ fn a_store_whose_file_is_immutable_runs_nothing() {
     call.status(125).note(&["store"]).run();
     assert_eq!(scene.runs(), 0);
 }
+
+#[test]
+#[ignore = "needs root, /dev/fuse and bindfs: cargo test -- --ignored"]
+fn on_a_network_file_system_nothing_runs_and_nothing_is_created() {
+    let scene = Scene::new();
+    let script = r#"
+        mkdir -p source && bindfs source "$STATE" || exit 99
+        "$@"; status=$?
+        ls -A "$STATE" >listed
+        umount "$STATE"; exit $status"#;
+    let call = mounted(scene.attempt("k"), script);
+    call.status(125).note(&["network file system", "--store"]).run();
+    assert_eq!(scene.runs(), 0);
+    assert_eq!(scene.read("listed"), "");
+}

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::fence::Fence;
 use super::fingerprint::Fingerprint;
-use super::held::Ownership;
 use super::holder::{Group, Holder};
 use super::id::{OperationId, Token};
 use super::key::Subject;
@@ -164,6 +163,17 @@ pub struct Attempt {
     pub started: WallMs,
     /// How it ended; absent while it runs.
     pub end: Option<End>,
+}
+
+/// Proves ownership of a claim without the right to end it: enough to renew.
+#[derive(Clone, Debug)]
+pub struct Ownership {
+    /// What is owned.
+    pub subject: Subject,
+    /// The claim's fence, which names its row.
+    pub fence: Fence,
+    /// The proof.
+    pub token: Token,
 }
 
 impl Attempt {

@@ -3,9 +3,7 @@
 //! A store makes one when its claiming step committed. Recording an outcome
 //! takes it by value, so nothing can be recorded twice or without having won.
 
-use super::attempt::Attempt;
-use super::fence::Fence;
-use super::id::Token;
+use super::attempt::{Attempt, Ownership};
 use super::key::Subject;
 
 /// The won right to run. Only [`complete`](crate::store::Store::complete)
@@ -21,17 +19,6 @@ struct Won {
     attempt: Attempt,
     took_over: Option<Attempt>,
     remains: Vec<Attempt>,
-}
-
-/// Proves ownership of a claim without the right to end it: enough to renew.
-#[derive(Clone, Debug)]
-pub struct Ownership {
-    /// What is owned.
-    pub subject: Subject,
-    /// The claim's fence, which names its row.
-    pub fence: Fence,
-    /// The proof.
-    pub token: Token,
 }
 
 impl Claim {

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -12,7 +11,8 @@ use crate::claim::fingerprint::Part;
 use crate::claim::outcome::RecordPolicy;
 use crate::exit;
 
-use super::{KeyArgs, values};
+use super::KeyArgs;
+use super::values::{self, ReportTarget};
 
 /// Arguments of `once`.
 #[derive(Args, Debug)]
@@ -133,13 +133,4 @@ pub enum ReplayArg {
     Output,
     /// Only the status
     Status,
-}
-
-/// `--report`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReportTarget {
-    /// A file, whose contents are replaced.
-    File(PathBuf),
-    /// A descriptor that the caller opened.
-    Descriptor(i32),
 }

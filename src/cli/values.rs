@@ -11,8 +11,6 @@ use crate::claim::fingerprint::{BadPart, Part};
 use crate::claim::key::{self, Key, Namespace};
 use crate::claim::outcome::{BadCodes, RecordPolicy};
 
-use super::once::ReportTarget;
-
 pub(super) fn key() -> impl TypedValueParser<Value = Key> {
     OsStringValueParser::new().try_map(|text| Key::from_os(&text))
 }
@@ -79,4 +77,13 @@ pub(super) fn record(text: &str) -> Result<RecordPolicy, BadCodes> {
 
 pub(super) fn part(text: &str) -> Result<Part, BadPart> {
     Part::parse(text)
+}
+
+/// `--report`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportTarget {
+    /// A file, whose contents are replaced.
+    File(PathBuf),
+    /// A descriptor that the caller opened.
+    Descriptor(i32),
 }

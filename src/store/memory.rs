@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::claim::attempt::{Attempt, Origin, Promise, Remains, State};
+use crate::claim::attempt::{Attempt, Origin, Ownership, Promise, Remains, State};
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
-use crate::claim::held::{Claim, Ownership};
+use crate::claim::held::Claim;
 use crate::claim::holder::{Group, Holder, Life};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
@@ -327,12 +327,19 @@ fn goes(sweep: &Sweep, chain: &[Attempt], now: &Now) -> bool {
         matches!(attempt.state, State::Done | State::Failed | State::Forgotten)
             && is_old(sweep, attempt, now)
     };
+    // A promise is spent once a later attempt took the record's place.
+    let in_force = |record: &Attempt| {
+        !chain.iter().any(|later| {
+            later.generation > record.generation
+                && (later.origin == Origin::Ordinary || later.state == State::Done)
+        })
+    };
     let promised = |attempt: &Attempt| {
         attempt.end.as_ref().is_some_and(|end| {
             attempt.state == State::Done
                 && end.promise == Promise::Explicit
                 && !end.expiry.has_come(now)
-        })
+        }) && in_force(attempt)
     };
     chain.last().is_some_and(finished)
         && (sweep.promised == Promised::Included || !chain.iter().any(promised))

@@ -24,10 +24,10 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::claim::attempt::Attempt;
+use crate::claim::attempt::{Attempt, Ownership};
 use crate::claim::decide::{Decision, Request};
 use crate::claim::fence::Fence;
-use crate::claim::held::{Claim, Ownership};
+use crate::claim::held::Claim;
 use crate::claim::holder::{Group, Holder};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use doubletap::claim::attempt::{Promise, State};
+use doubletap::claim::attempt::{Ownership, Promise, State};
 use doubletap::claim::decide::Decision;
-use doubletap::claim::held::{Claim, Ownership};
+use doubletap::claim::held::Claim;
 use doubletap::claim::holder::{Group, Life, PidNamespace, Reach, StartTime};
 use doubletap::claim::id::Token;
 use doubletap::claim::outcome::Outcome;

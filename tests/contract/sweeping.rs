@@ -101,6 +101,16 @@ fn a_promised_record_under_a_failed_rerun_stays(stage: &mut Stage) {
     assert_eq!(stage.replay("k"), record);
 }
 
+fn a_promise_that_was_replaced_spares_nothing(stage: &mut Stage) {
+    let claim = stage.won("k");
+    stage.complete(claim, &kept(Some(DAY * 365), Promise::Explicit));
+    let claim = stage.won_again("k");
+    stage.complete(claim, &recorded());
+    stage.clock.pass(DAY);
+    assert_eq!(stage.sweep(&older_than(LEASE)).keys, 1);
+    assert_eq!(stage.keys(), Vec::<String>::new());
+}
+
 fn only_the_named_namespace_is_swept(stage: &mut Stage) {
     for namespace in ["default", "other", "Other", "other "] {
         let request = Request { subject: subject_in(namespace, "k"), ..stage.request("k") };
@@ -166,6 +176,7 @@ every_store!(
     running_and_interrupted_keys_stay,
     records_that_somebody_asked_for_stay_as_long_as_they_last,
     a_promised_record_under_a_failed_rerun_stays,
+    a_promise_that_was_replaced_spares_nothing,
     only_the_named_namespace_is_swept,
     a_count_counts_what_would_go_and_removes_nothing,
     a_count_counts_replaced_attempts_of_a_key_that_goes_once,

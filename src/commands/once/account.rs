@@ -10,7 +10,7 @@ use crate::claim::holder::Holder;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
 use crate::cli::OnceArgs;
-use crate::cli::once::ReportTarget;
+use crate::cli::values::ReportTarget;
 use crate::exit::Refusal;
 use crate::process::duplicate;
 use crate::report::document::{exit_code, ms, signal, timestamp};

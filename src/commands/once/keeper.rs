@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 
-use crate::claim::held::Ownership;
+use crate::claim::attempt::Ownership;
 use crate::claim::holder::Group;
 use crate::process::wake::{Bell, Reason};
 use crate::report::voice::Voice;

@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension as _, named_params, params};
 
 use super::steps::Sync;
 use super::{SqliteStore, rows};
-use crate::claim::attempt::State;
+use crate::claim::attempt::{Ownership, State};
 use crate::claim::fence::Fence;
-use crate::claim::held::{Claim, Ownership};
+use crate::claim::held::Claim;
 use crate::claim::holder::{Group, Reach};
 use crate::store::{self, Completion, LostWhy, Owned, StoreError, Unrecorded, row};
 

@@ -17,15 +17,6 @@ use super::steps::Patience;
 use super::{Access, failure};
 use crate::store::{StoreError, Trouble};
 
-/// Frames of the write-ahead log after which the process that completes brings
-/// them into the file. A lone reader indexes the whole log when it opens
-/// [measured: a replay takes 1.05 ms at 11 to 31 frames, 1.3 at 56 to 110, and
-/// 1.6 at 160 to 200; 46 ms at 73 MB], and a run adds about 5.
-const CHECKPOINT_FRAMES: u32 = 48;
-
-/// The largest log that is left lying about after a large write, in bytes.
-const JOURNAL_LIMIT: u32 = 1 << 20;
-
 /// Opens the file; nothing with [`Access::Read`] where there is no store yet.
 pub(super) fn open(
     path: &Path,
@@ -114,13 +105,6 @@ fn immutable_uri(path: &Path) -> String {
 fn version(connection: &Connection) -> rusqlite::Result<usize> {
     let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     Ok(version as usize)
-}
-
-/// Prepares a connection to write; one that only reads saves the time.
-pub(super) fn tune(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(&format!(
-        "PRAGMA wal_autocheckpoint = {CHECKPOINT_FRAMES}; PRAGMA journal_size_limit = {JOURNAL_LIMIT};"
-    ))
 }
 
 /// Makes the tables, or the newer ones. Many processes may be at it at once

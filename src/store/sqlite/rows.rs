@@ -6,12 +6,11 @@ use rusqlite::types::{FromSql, Type};
 use rusqlite::{Connection, Row, named_params};
 
 use crate::claim::attempt::{
-    Attempt, CommandSummary, End, Extent, Origin, OutputSummary, Promise, Remains, State,
+    Attempt, CommandSummary, End, Extent, Origin, OutputSummary, Ownership, Promise, Remains, State,
 };
 use crate::claim::duration::to_ms;
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::{Field, Fingerprint};
-use crate::claim::held::Ownership;
 use crate::claim::holder::{Group, Holder, PidNamespace, Reach, StartTime};
 use crate::claim::id::{OperationId, Token, from_hex, to_hex};
 use crate::claim::key::{Key, Kind, Namespace, Subject};

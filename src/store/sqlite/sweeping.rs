@@ -15,58 +15,73 @@ const BATCH: i64 = 500;
 /// Pages given back to the file system after each batch.
 const PAGES: i64 = 2000;
 
-/// The newest attempts of finished keys, oldest first. A key counts as
-/// finished by its newest attempt alone, and is spared while any record of it
-/// is promised: under a rerun that failed lies one that is still in force.
-const FINISHED: &str = "
-SELECT newest.fence, newest.kind, newest.namespace, newest.key FROM attempt AS newest
-WHERE newest.kind = 'once'
-  AND newest.state IN ('done', 'failed', 'forgotten')
-  AND newest.ended_ms < :horizon
-  AND (:namespace IS NULL OR newest.namespace = :namespace)
-  AND newest.fence > :after
-  AND NOT EXISTS (
-    SELECT 1 FROM attempt AS later
-    WHERE later.kind = newest.kind AND later.namespace = newest.namespace
-      AND later.key = newest.key AND later.generation > newest.generation)
-  AND (:promised OR NOT EXISTS (
-    SELECT 1 FROM attempt AS record
-    WHERE record.kind = newest.kind AND record.namespace = newest.namespace
-      AND record.key = newest.key AND record.state = 'done' AND record.promised = 1
-      AND (record.expires_ms IS NULL OR record.expires_ms > :now)))
-ORDER BY newest.fence LIMIT :limit";
+/// Whether two rows belong to one key.
+fn same_key(one: &str, other: &str) -> String {
+    format!(
+        "{one}.kind = {other}.kind AND {one}.namespace = {other}.namespace AND {one}.key = {other}.key"
+    )
+}
 
-/// Ended attempts that a later one of another operation has replaced: a hot
-/// key would otherwise keep every output. A `--rerun` replaces a record only
-/// by succeeding, and processes that nobody has looked for are not let go of.
-/// Keys that go whole are counted with those.
-const REPLACED: &str = "
-SELECT old.fence FROM attempt AS old
-WHERE old.kind = 'once'
-  AND old.state IN ('done', 'failed', 'interrupted', 'forgotten')
-  AND old.ended_ms < :horizon
-  AND (:namespace IS NULL OR old.namespace = :namespace)
-  AND old.fence > :after
-  AND (old.emptied = 1 OR old.state IN ('done', 'failed'))
-  AND EXISTS (
-    SELECT 1 FROM attempt AS later
-    WHERE later.kind = old.kind AND later.namespace = old.namespace AND later.key = old.key
-      AND later.generation > old.generation AND later.operation <> old.operation
-      AND (later.rerun = 0 OR later.state = 'done'
-        OR (old.rerun = 1 AND old.state <> 'done')))
-  AND NOT EXISTS (
-    SELECT 1 FROM attempt AS newest
-    WHERE newest.kind = old.kind AND newest.namespace = old.namespace AND newest.key = old.key
-      AND newest.generation = (
-        SELECT max(last.generation) FROM attempt AS last
-        WHERE last.kind = old.kind AND last.namespace = old.namespace AND last.key = old.key)
-      AND newest.state IN ('done', 'failed', 'forgotten') AND newest.ended_ms < :horizon
-      AND (:promised OR NOT EXISTS (
-        SELECT 1 FROM attempt AS record
-        WHERE record.kind = old.kind AND record.namespace = old.namespace
-          AND record.key = old.key AND record.state = 'done' AND record.promised = 1
-          AND (record.expires_ms IS NULL OR record.expires_ms > :now))))
-ORDER BY old.fence LIMIT :limit";
+/// Whether a later attempt took the place of a record: any ordinary one did,
+/// and a `--rerun` by succeeding.
+fn replaced_by(later: &str, record: &str) -> String {
+    format!(
+        "{} AND {later}.generation > {record}.generation AND ({later}.rerun = 0 OR {later}.state = 'done')",
+        same_key(later, record)
+    )
+}
+
+/// Whether a row is the newest of a finished key that goes whole. A key is
+/// spared while a promised record of it is in force: under a rerun that failed
+/// lies one.
+fn goes_whole() -> String {
+    format!(
+        "newest.kind = 'once' AND newest.state IN ('done', 'failed', 'forgotten')
+        AND newest.ended_ms < :horizon
+        AND NOT EXISTS (SELECT 1 FROM attempt AS later
+            WHERE {later} AND later.generation > newest.generation)
+        AND (:promised OR NOT EXISTS (SELECT 1 FROM attempt AS record
+            WHERE {record} AND record.state = 'done' AND record.promised = 1
+            AND (record.expires_ms IS NULL OR record.expires_ms > :now)
+            AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {replaced})))",
+        later = same_key("later", "newest"),
+        record = same_key("record", "newest"),
+        replaced = replaced_by("later", "record"),
+    )
+}
+
+/// The newest attempts of keys that go whole, oldest first.
+fn whole_keys() -> String {
+    format!(
+        "SELECT newest.fence, newest.kind, newest.namespace, newest.key FROM attempt AS newest
+        WHERE {} AND (:namespace IS NULL OR newest.namespace = :namespace)
+        AND newest.fence > :after ORDER BY newest.fence LIMIT :limit",
+        goes_whole()
+    )
+}
+
+/// Ended attempts of other keys that a later one of another operation has
+/// replaced: a hot key would otherwise keep every output. Processes that nobody
+/// has looked for are not let go of, and neither are reruns that came to
+/// nothing while they are the newest.
+fn replaced_attempts_sql() -> String {
+    format!(
+        "SELECT old.fence FROM attempt AS old
+        WHERE old.kind = 'once' AND old.state IN ('done', 'failed', 'interrupted', 'forgotten')
+        AND old.ended_ms < :horizon AND (:namespace IS NULL OR old.namespace = :namespace)
+        AND (old.emptied = 1 OR old.state IN ('done', 'failed'))
+        AND EXISTS (SELECT 1 FROM attempt AS later
+            WHERE {later} AND later.generation > old.generation
+            AND later.operation <> old.operation
+            AND (later.rerun = 0 OR later.state = 'done'
+                OR (old.rerun = 1 AND old.state <> 'done')))
+        AND NOT EXISTS (SELECT 1 FROM attempt AS newest WHERE {newest} AND {whole})
+        AND old.fence > :after ORDER BY old.fence LIMIT :limit",
+        later = same_key("later", "old"),
+        newest = same_key("newest", "old"),
+        whole = goes_whole(),
+    )
+}
 
 /// A finished key: its newest attempt's fence and its chain's name.
 type Finished = (i64, String, String, String);
@@ -155,7 +170,7 @@ fn replaced_attempts(
     now: &Now,
     after: i64,
 ) -> rusqlite::Result<Batch> {
-    let mut statement = connection.prepare_cached(REPLACED)?;
+    let mut statement = connection.prepare_cached(&replaced_attempts_sql())?;
     let found = statement.query_map(
         named_params! {
             ":horizon": horizon(sweep, now),
@@ -187,7 +202,7 @@ fn finished(
     now: &Now,
     after: i64,
 ) -> rusqlite::Result<Vec<Finished>> {
-    let mut statement = connection.prepare_cached(FINISHED)?;
+    let mut statement = connection.prepare_cached(&whole_keys())?;
     let found = statement.query_map(
         named_params! {
             ":horizon": horizon(sweep, now),
