@@ -19,4 +19,4 @@ pub mod standing;
 pub mod time;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;

@@ -151,7 +151,7 @@ pub struct Attempt {
     /// The inode of the lock file on which its holder holds a byte, where
     /// there are such locks.
     pub lock_inode: Option<u64>,
-    /// What its command is, once that was noted.
+    /// What its command is, where that can be known.
     pub group: Option<Group>,
     /// Whether processes of it may be left.
     pub remains: Remains,

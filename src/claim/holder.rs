@@ -27,6 +27,15 @@ pub struct Holder {
     pub pid_namespace: PidNamespace,
 }
 
+/// Who claims, and what will run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimant {
+    /// The process that claims.
+    pub holder: Holder,
+    /// The command, which waits to be let go.
+    pub group: Option<Group>,
+}
+
 /// How far the command's processes can be told from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
@@ -36,7 +45,7 @@ pub enum Reach {
     Process,
 }
 
-/// What the command is, noted right after it was started.
+/// What the command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Whether `id` is a process group or a single process.

@@ -1,12 +1,10 @@
 //! `complete KEY --unresolved`: says how an interrupted attempt ended.
 
-use crate::claim::decide::{Busy, BusyWhy};
+use crate::claim::attempt::State;
 use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
-use crate::claim::time::Clock as _;
 use crate::cli::CompleteArgs;
 use crate::exit::{self, Ending, Refusal};
-use crate::report::sentences;
 use crate::store::{Dropped, Store as _};
 
 use super::Context;
@@ -21,18 +19,18 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Endi
     match store.settle(&subject, outcome, &mut context.live_file())? {
         Dropped::Yes => Ok(Ending::OK),
         Dropped::Absent => Err(missing(&subject)),
-        Dropped::Resolved(attempt) => Err(Refusal {
-            status: exit::LOST,
-            message: format!(
-                "{}: nothing is unresolved: its newest attempt is {}",
-                subject.key,
-                attempt.state.as_str()
-            ),
+        Dropped::Resolved(attempt) => {
+            let state = match attempt.state {
+                State::Done => "its outcome is on record",
+                State::Failed => "its newest attempt failed, and the next call runs again",
+                _ => "it was forgotten, and the next call runs again",
+            };
+            let message = format!("{}: nothing is unresolved: {state}", subject.key);
+            Err(Refusal { status: exit::LOST, message }.into())
         }
-        .into()),
-        Dropped::Held(attempt, life) => {
-            let busy = Busy { attempt, why: BusyWhy::Held(life), retry_after: None };
-            let message = sentences::busy(&subject, &busy, context.clock.now().wall);
+        Dropped::Held(attempt, _) => {
+            let held = context.topic(&subject).held(&attempt);
+            let message = format!("{held}; nothing is unresolved while it runs");
             Err(Refusal { status: exit::LOST, message }.into())
         }
     }

@@ -1,5 +1,6 @@
 //! What every verb starts from: the store's place, the namespace, the voice.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,18 +8,18 @@ use std::time::Duration;
 use anyhow::Context as _;
 use directories::ProjectDirs;
 
-use crate::claim::attempt::{Attempt, State};
+use crate::claim::attempt::Attempt;
 use crate::claim::decide::Seen;
-use crate::claim::holder::Life;
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::time::{Clock as _, Now};
 use crate::cli::Global;
 use crate::exit::{self, Ending, Refusal};
 use crate::process::clock::SystemClock;
 use crate::process::live::LiveFile;
+use crate::report::sentences::Topic;
 use crate::report::voice::{Voice, print};
 use crate::store::sqlite::{Access, SqliteStore};
-use crate::store::{Liveness as _, StoreError};
+use crate::store::{StoreError, Trouble, with_lives};
 use crate::text::quote;
 
 /// What every verb starts from.
@@ -33,7 +34,8 @@ pub(super) struct Context {
     pub(super) source: Option<String>,
     namespace: Option<Namespace>,
     store: PathBuf,
-    store_named: Option<PathBuf>,
+    /// The options that name this store and namespace again.
+    options: String,
     store_timeout: Duration,
 }
 
@@ -44,8 +46,9 @@ impl Context {
             Some(path) => path.clone(),
             None => default_store()?,
         };
-        let store = std::path::absolute(&store)
+        let store = one_name(&store)
             .with_context(|| format!("the store {} has no absolute path", store.display()))?;
+        let options = again(global.store.as_ref().map(|_| &*store), global.namespace.as_ref());
         Ok(Self {
             voice,
             clock: Arc::new(SystemClock::default()),
@@ -54,7 +57,7 @@ impl Context {
             source: global.source,
             namespace: global.namespace,
             store,
-            store_named: global.store,
+            options,
         })
     }
 
@@ -72,6 +75,11 @@ impl Context {
         self.namespace.as_ref()
     }
 
+    /// How long to wait for the store itself.
+    pub(super) fn store_timeout(&self) -> Duration {
+        self.store_timeout
+    }
+
     /// The store's absolute path.
     pub(super) fn store_path(&self) -> &Path {
         &self.store
@@ -87,7 +95,7 @@ impl Context {
         let opened = self.open(Access::Write)?;
         opened.ok_or_else(|| {
             StoreError::new(
-                crate::store::Trouble::Other,
+                Trouble::Other,
                 format!("the store {} vanished while it was opened", self.store.display()),
             )
         })
@@ -110,28 +118,12 @@ impl Context {
 
     /// Adds what is known of the holders, for people.
     pub(super) fn seen(&self, attempts: Vec<Attempt>) -> Result<(Vec<Seen>, Now), StoreError> {
-        let mut live = self.live_file();
-        let seen = attempts.into_iter().map(|attempt| {
-            let found = match attempt.state {
-                State::Running => live.probe(&attempt)?,
-                _ => Life::Gone,
-            };
-            Ok(Seen { attempt, life: found })
-        });
-        Ok((seen.collect::<Result<_, StoreError>>()?, self.clock.now()))
+        Ok((with_lives(attempts, &mut self.live_file())?, self.clock.now()))
     }
 
-    /// The options that name this store and namespace again, ready to be typed.
-    pub(super) fn flags(&self) -> String {
-        let store = self
-            .store_named
-            .as_ref()
-            .map(|_| format!(" --store {}", quote(&self.store.to_string_lossy())));
-        let namespace = self
-            .namespace
-            .as_ref()
-            .map(|namespace| format!(" --namespace {}", quote(namespace.as_str())));
-        [store, namespace].into_iter().flatten().collect()
+    /// What is said about a key.
+    pub(super) fn topic<'a>(&'a self, subject: &'a Subject) -> Topic<'a> {
+        Topic { subject, options: &self.options, now: self.clock.now().wall }
     }
 
     /// What to say of a key that is not there.
@@ -141,6 +133,26 @@ impl Context {
             message: format!("{}: no such key in namespace {}", subject.key, subject.namespace),
         })
     }
+}
+
+/// The options that name a store and a namespace again, ready to be typed.
+fn again(store: Option<&Path>, namespace: Option<&Namespace>) -> String {
+    let store = store.map(|path| format!(" --store {}", quote(&path.to_string_lossy())));
+    let namespace = namespace.map(|name| format!(" --namespace {}", quote(name.as_str())));
+    [store, namespace].into_iter().flatten().collect()
+}
+
+/// The path of a store without symbolic links, so that its lock file is the
+/// same whatever it is called by. What does not exist yet keeps its name.
+fn one_name(path: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    if let Ok(real) = absolute.canonicalize() {
+        return Ok(real);
+    }
+    Ok(match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => absolute,
+    })
 }
 
 /// Prints what a verb was asked for.

@@ -1,10 +1,7 @@
 //! `forget KEY`: drops a key on purpose, so that the next call runs again.
 
-use crate::claim::decide::{Busy, BusyWhy};
-use crate::claim::time::Clock as _;
 use crate::cli::ForgetArgs;
 use crate::exit::{self, Ending, Refusal};
-use crate::report::sentences;
 use crate::store::{Dropped, Force, Store as _};
 
 use super::Context;
@@ -19,10 +16,9 @@ pub(super) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Ending
     match store.forget(&subject, force, &mut context.live_file())? {
         Dropped::Yes => Ok(Ending::OK),
         Dropped::Absent | Dropped::Resolved(_) => Err(Context::absent(&subject)),
-        Dropped::Held(attempt, life) => {
-            let busy = Busy { attempt, why: BusyWhy::Held(life), retry_after: None };
-            let sentence = sentences::busy(&subject, &busy, context.clock.now().wall);
-            let message = format!("{sentence}; to drop it all the same: --force");
+        Dropped::Held(attempt, _) => {
+            let held = context.topic(&subject).held(&attempt);
+            let message = format!("{held}; to drop it and end what it runs: --force");
             Err(Refusal { status: exit::BUSY, message }.into())
         }
     }

@@ -20,16 +20,15 @@ use anyhow::anyhow;
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, BusyWhy, Decision, Request, Unresolved};
 use crate::claim::held::Claim;
-use crate::claim::holder::Life;
-use crate::claim::time::Clock as _;
+use crate::claim::holder::{Claimant, Life};
 use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
 use crate::process::host;
+use crate::process::launch::Newborn;
 use crate::process::live::LiveFile;
 use crate::process::signals::Signals;
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
-use crate::report::sentences;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Answer, Store as _};
 
@@ -52,7 +51,7 @@ struct Call<'a> {
 /// How far a call came without having run anything.
 enum Step {
     /// It may run.
-    Won(SqliteStore, Claim),
+    Won(SqliteStore, Claim, Newborn),
     /// There is an end to be given again.
     Replay(SqliteStore, Box<Attempt>),
     /// It is over.
@@ -84,7 +83,7 @@ pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> 
 impl Call<'_> {
     fn run(&mut self) -> anyhow::Result<Ending> {
         match self.step() {
-            Ok(Step::Won(store, claim)) => self.run_claimed(store, claim),
+            Ok(Step::Won(store, claim, newborn)) => self.run_claimed(store, claim, newborn),
             Ok(Step::Replay(store, attempt)) => self.replay(store, &attempt),
             Ok(Step::Over(ending)) => Ok(ending),
             Err(error) if self.args.fail_open => {
@@ -108,7 +107,7 @@ impl Call<'_> {
                 return Ok(Step::Replay(store, Box::new(attempt)));
             }
             let busy = match self.decide(&mut store)? {
-                Decided::Won(claim) => return Ok(Step::Won(store, claim)),
+                Decided::Won(claim, newborn) => return Ok(Step::Won(store, claim, newborn)),
                 Decided::Replay(attempt) => return Ok(Step::Replay(store, Box::new(attempt))),
                 Decided::Busy(busy) => busy,
                 Decided::Over(ending) => return Ok(Step::Over(ending)),
@@ -129,13 +128,22 @@ impl Call<'_> {
             if self.signals.is_none() {
                 self.signals = Some(Signals::take_over()?);
             }
+            let newborn = self.fork()?;
             let holder = host::ourselves(&self.context.clock);
-            decision = match store.claim(&self.request, &holder, &mut self.live)? {
-                Answer::Won(claim) => {
+            let claimant = Claimant { holder, group: Some(newborn.group()) };
+            let answer = store.claim(&self.request, &claimant, &mut self.live);
+            decision = match answer {
+                Ok(Answer::Won(claim)) => {
                     self.account.in_store(began);
-                    return Ok(Decided::Won(claim));
+                    return Ok(Decided::Won(claim, newborn));
                 }
-                Answer::Not(decision) => *decision,
+                Ok(Answer::Not(decision)) => *decision,
+                Err(error) => {
+                    let told = self.signals.as_mut().and_then(Signals::told_to_end);
+                    let Some(signal) = told else { return Err(error.into()) };
+                    self.account.settle(CallOutcome::Error);
+                    return Ok(Decided::Over(Ending::Signal(signal as u8)));
+                }
             };
         }
         self.account.in_store(began);
@@ -162,24 +170,22 @@ impl Call<'_> {
     }
 
     fn mismatch(&mut self, first: &Attempt) -> Ending {
-        let now = self.context.clock.now().wall;
-        let asked = &self.request.fingerprint;
-        let sentence = sentences::mismatch(&self.request.subject, first, asked, now);
-        self.context.voice.warn(&sentence);
+        let topic = self.context.topic(&self.request.subject);
+        self.context.voice.warn(&topic.mismatch(first, &self.request.fingerprint));
         self.account.about(first);
         self.account.settle(CallOutcome::Mismatch);
         Ending::Status(exit::MISMATCH)
     }
 
     fn nested(&mut self, attempt: Attempt) -> Ending {
-        let sentence = sentences::nested(&self.request.subject);
+        let sentence = self.context.topic(&self.request.subject).nested();
         let why = BusyWhy::Held(Life::Alive);
         self.busy(&Busy { attempt, why, retry_after: None }, &sentence)
     }
 
     fn unresolved(&mut self, unresolved: &Unresolved) -> Ending {
-        let now = self.context.clock.now().wall;
-        self.context.voice.warn(&sentences::unresolved(&self.request.subject, unresolved, now));
+        let topic = self.context.topic(&self.request.subject);
+        self.context.voice.warn(&topic.unresolved(unresolved));
         self.account.about(&unresolved.attempt);
         self.account.settle(CallOutcome::Unresolved);
         Ending::Status(exit::UNRESOLVED)
@@ -196,7 +202,7 @@ impl Call<'_> {
 
 /// What one look and one claim came to.
 enum Decided {
-    Won(Claim),
+    Won(Claim, Newborn),
     Replay(Attempt),
     Busy(Busy),
     Over(Ending),

@@ -4,7 +4,7 @@
 //! it would without us, and never a renewal or a signal.
 
 use std::fs::File;
-use std::io::{self, PipeWriter, Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,15 +15,16 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::frames::{MemoryRecorder, Recorder, Recording, Stream};
+use super::launch::Pipes;
+use super::raw::waiting_bytes;
 use super::wake::{Bell, Reason};
 
 /// How long a pipe that somebody else keeps open is read after the command has
 /// ended: a daemon must not hold us for a second (DESIGN section 6).
 const GRACE: Duration = Duration::from_millis(900);
 
-/// The most that a pipe can hold by default (`pipe(7)`): what the command wrote
-/// before it ended is no more than this, and is read even after the grace.
-const PIPE_CAPACITY: usize = 64 << 10;
+/// How much is read at once: what a pipe holds by default (`pipe(7)`).
+const BUFFER: usize = 64 << 10;
 
 /// What became of our own standard output and standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,15 +47,14 @@ pub struct Captured {
 struct Shared {
     recorder: Box<dyn Recorder>,
     delivery: Delivery,
+    progress: Progress,
 }
 
-/// The ends of the pipes that a command writes to.
-#[derive(Debug)]
-pub struct Pipes {
-    /// Its standard output.
-    pub out: PipeWriter,
-    /// Its standard error.
-    pub err: PipeWriter,
+/// Whether everything has been read and handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    Under,
+    Done,
 }
 
 /// The thread that reads a command's pipes.
@@ -65,28 +65,31 @@ pub struct Pump {
 }
 
 impl Pump {
-    /// Starts it, before there is a command, so that nothing is left to fail
-    /// once there is one. It rings `bell` with [`Reason::Drained`] when both
-    /// pipes have been read to their ends.
+    /// Starts it, before the command is let go, so that nothing is left to fail
+    /// once it runs. It rings `bell` with [`Reason::Drained`] when both pipes
+    /// have been read.
     ///
     /// # Errors
     /// When no descriptors or threads are left.
-    pub fn start(recorder: Box<dyn Recorder>, bell: Bell) -> io::Result<(Self, Pipes)> {
+    pub fn start(pipes: Pipes, recorder: Box<dyn Recorder>, bell: Bell) -> io::Result<Self> {
         let (running, ended) = UnixStream::pair()?;
-        let (read_out, out) = io::pipe()?;
-        let (read_err, err) = io::pipe()?;
-        let shared = Arc::new(Mutex::new(Shared { recorder, delivery: Delivery::Complete }));
+        let shared = Arc::new(Mutex::new(Shared {
+            recorder,
+            delivery: Delivery::Complete,
+            progress: Progress::Under,
+        }));
         let mut work = Work {
-            out: Source::new(Stream::Out, read_out.into(), io::stdout().as_fd())?,
-            err: Source::new(Stream::Err, read_err.into(), io::stderr().as_fd())?,
+            out: Source::new(Stream::Out, pipes.out.into(), io::stdout().as_fd())?,
+            err: Source::new(Stream::Err, pipes.err.into(), io::stderr().as_fd())?,
             ended,
             shared: Arc::clone(&shared),
         };
         thread::Builder::new().name("capture".into()).spawn(move || {
             work.run();
+            lock(&work.shared).progress = Progress::Done;
             bell.ring(Reason::Drained);
         })?;
-        Ok((Self { shared, running: Some(running) }, Pipes { out, err }))
+        Ok(Self { shared, running: Some(running) })
     }
 
     /// Says that the command has ended: what is in the pipes now is read, and
@@ -95,10 +98,14 @@ impl Pump {
         self.running = None;
     }
 
-    /// What has been captured so far; all of it once the bell has rung.
+    /// What has been captured so far; all of it once the bell has rung, and
+    /// marked as truncated before.
     #[must_use]
     pub fn finish(self) -> Captured {
         let mut shared = lock(&self.shared);
+        if shared.progress == Progress::Under {
+            shared.recorder.mark_truncated();
+        }
         let recorder = std::mem::replace(&mut shared.recorder, Box::new(MemoryRecorder::new(0)));
         Captured { recording: recorder.finish(), delivery: shared.delivery.clone() }
     }
@@ -113,12 +120,30 @@ struct Source {
     stream: Stream,
     pipe: Option<File>,
     target: Option<File>,
+    /// What the command had written when it ended, and is still to be read:
+    /// as much as a slow reader takes time for.
+    owed: usize,
 }
 
 impl Source {
     fn new(stream: Stream, pipe: OwnedFd, target: BorrowedFd<'_>) -> io::Result<Self> {
         let target = File::from(target.try_clone_to_owned()?);
-        Ok(Self { stream, pipe: Some(pipe.into()), target: Some(target) })
+        Ok(Self { stream, pipe: Some(pipe.into()), target: Some(target), owed: 0 })
+    }
+}
+
+impl Source {
+    fn note_owed(&mut self) {
+        self.owed = self.pipe.as_ref().map_or(0, waiting_bytes);
+    }
+
+    fn has_more(&self) -> bool {
+        self.pipe.as_ref().is_some_and(|pipe| waiting_bytes(pipe) > 0)
+    }
+
+    fn close(&mut self) {
+        self.pipe = None;
+        self.owed = 0;
     }
 }
 
@@ -131,28 +156,29 @@ struct Work {
 
 impl Work {
     fn run(&mut self) {
-        let mut buffer = vec![0; PIPE_CAPACITY];
+        let mut buffer = vec![0; BUFFER];
         let mut deadline: Option<Instant> = None;
-        let mut read_late = 0;
         while self.out.pipe.is_some() || self.err.pipe.is_some() {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             let ready = self.wait(left, deadline.is_none());
             if ready.ended {
                 deadline = Some(Instant::now() + GRACE);
+                self.out.note_owed();
+                self.err.note_owed();
             }
-            let mut count = 0;
             if ready.out {
-                count += move_some(&mut self.out, &self.shared, &mut buffer);
+                move_some(&mut self.out, &self.shared, &mut buffer);
             }
             if ready.err {
-                count += move_some(&mut self.err, &self.shared, &mut buffer);
+                move_some(&mut self.err, &self.shared, &mut buffer);
             }
-            if deadline.is_some_and(|at| Instant::now() >= at) {
-                read_late += count;
-                if count == 0 || read_late >= 2 * PIPE_CAPACITY {
-                    break;
-                }
+            let over = deadline.is_some_and(|at| Instant::now() >= at);
+            if over && self.out.owed == 0 && self.err.owed == 0 {
+                break;
             }
+        }
+        if self.out.has_more() || self.err.has_more() {
+            lock(&self.shared).recorder.mark_truncated();
         }
     }
 
@@ -184,28 +210,29 @@ struct Ready {
     ended: bool,
 }
 
-/// Reads once, records, and hands on. Says how much it was.
-fn move_some(source: &mut Source, shared: &Mutex<Shared>, buffer: &mut [u8]) -> usize {
-    let Some(pipe) = &mut source.pipe else { return 0 };
+/// Reads once, records, and hands on.
+fn move_some(source: &mut Source, shared: &Mutex<Shared>, buffer: &mut [u8]) {
+    let Some(pipe) = &mut source.pipe else { return };
     let count = match pipe.read(buffer) {
         Ok(count) => count,
-        Err(why) if why.kind() == io::ErrorKind::Interrupted => return 0,
+        Err(why) if why.kind() == io::ErrorKind::Interrupted => return,
         Err(_) => 0,
     };
     if count == 0 {
-        source.pipe = None;
-        return 0;
+        source.close();
+        return;
     }
+    source.owed = source.owed.saturating_sub(count);
     let bytes = &buffer[..count];
     lock(shared).recorder.record(source.stream, bytes);
-    let Some(target) = &mut source.target else { return count };
+    let Some(target) = &mut source.target else { return };
     match write_all(target, bytes) {
         Ok(()) => {}
         // Nobody reads us any more, so nobody reads the command either: its
         // next write ends it, as it would have without us.
         Err(why) if why.kind() == io::ErrorKind::BrokenPipe => {
             source.target = None;
-            source.pipe = None;
+            source.close();
             lock(shared).recorder.mark_truncated();
         }
         Err(why) => {
@@ -213,7 +240,6 @@ fn move_some(source: &mut Source, shared: &Mutex<Shared>, buffer: &mut [u8]) -> 
             lock(shared).delivery = Delivery::Failed(why.to_string());
         }
     }
-    count
 }
 
 /// Writes everything, also to a descriptor that somebody made non-blocking.

@@ -1,6 +1,5 @@
 //! Whether anybody of a command is left, and ending those who are.
 
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,15 +7,10 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp};
 
-use crate::claim::attempt::Attempt;
 use crate::claim::holder::{Group, Reach, StartTime};
-use crate::claim::id::Token;
 
 use super::host;
 use super::proc_stat::{self, ProcStat, Vital};
-
-/// The variable that hands a claim's token to its command.
-pub const TOKEN_VARIABLE: &str = "DOUBLETAP_TOKEN";
 
 /// What is known of a command's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,45 +69,6 @@ fn group_has_members(group: &Group) -> bool {
     members.iter().all(is_ours) && members.iter().any(|stat| stat.vital == Vital::Living)
 }
 
-/// The processes that carry a claim's token in their environment: the command
-/// of a wrapper that died before it noted what its command is. Before a command
-/// carries it, it is still ours, and `PR_SET_PDEATHSIG` ends it.
-fn bearers(token: Token) -> impl Iterator<Item = i32> {
-    let needle = format!("{TOKEN_VARIABLE}={token}").into_bytes();
-    proc_stat::all().filter(|stat| stat.vital == Vital::Living).map(|stat| stat.pid).filter(
-        move |pid| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == needle)
-        },
-    )
-}
-
-/// Looks whether anybody of a command is left: by its group, or by its token
-/// where the group was never noted.
-#[must_use]
-pub fn presence_of(attempt: &Attempt) -> Presence {
-    match &attempt.group {
-        Some(group) => presence(group),
-        None if bearers(attempt.token).next().is_some() => Presence::Somebody,
-        None => Presence::Nobody,
-    }
-}
-
-/// Kills whoever is left of an attempt's command, as [`clear`] does.
-#[must_use]
-pub fn clear_of(attempt: &Attempt, limit: Duration) -> Presence {
-    match &attempt.group {
-        Some(group) => clear(group, limit),
-        None => clear_while(limit, || {
-            let found: Vec<i32> = bearers(attempt.token).collect();
-            for pid in &found {
-                let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
-            }
-            if found.is_empty() { Presence::Nobody } else { Presence::Somebody }
-        }),
-    }
-}
-
 /// Kills whoever is left of a command and waits until nobody is, at most
 /// `limit` long. Never our own group, and nobody in another PID namespace.
 #[must_use]
@@ -122,27 +77,17 @@ pub fn clear(group: &Group, limit: Duration) -> Presence {
     if target == getpgrp() {
         return presence(group);
     }
-    clear_while(limit, || {
-        let found = presence(group);
-        if found == Presence::Somebody {
-            // It may have ended since: then the next look says so.
-            let _ = match group.reach {
-                Reach::Group => killpg(target, Signal::SIGKILL),
-                Reach::Process => kill(target, Signal::SIGKILL),
-            };
-        }
-        found
-    })
-}
-
-/// Strikes and looks, until nobody is left or the time is over.
-fn clear_while(limit: Duration, mut strike: impl FnMut() -> Presence) -> Presence {
     let deadline = Instant::now() + limit;
     loop {
-        let found = strike();
+        let found = presence(group);
         if found != Presence::Somebody || Instant::now() >= deadline {
             return found;
         }
+        // It may have ended since: then the next look says so.
+        let _ = match group.reach {
+            Reach::Group => killpg(target, Signal::SIGKILL),
+            Reach::Process => kill(target, Signal::SIGKILL),
+        };
         thread::sleep(Duration::from_millis(2));
     }
 }

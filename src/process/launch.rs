@@ -1,36 +1,75 @@
 //! Starts a command, as if we were not there.
 //!
+//! A command is forked before its key is claimed, and waits at a gate: so the
+//! claim says from its first moment what its command is, and a wrapper that
+//! dies at any time leaves either a child that was never let through, or one
+//! that is on record.
+//!
 //! Without a controlling terminal the command leads a process group of its
 //! own, so that it can be told from others and ended whole. With one it stays
-//! in ours, so that it can read the terminal and a pipeline stays one job.
+//! in ours, so that it can read the terminal and stays part of its pipeline.
 
-use std::ffi::OsString;
+use std::cell::Cell;
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::OpenOptions;
-use std::io::{self, PipeWriter};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command};
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use nix::errno::Errno;
+use nix::unistd::{Pid, setpgid};
 
 use crate::claim::holder::{Group, Reach};
 
 use super::group;
-use super::raw::{self, BeforeExec};
+use super::raw::{self, Blueprint, SLOT, Wait};
 use super::signals::Signals;
 
 /// Whether the command's output passes through us.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     /// It goes through pipes, to be recorded.
-    Piped(PipeWriter, PipeWriter),
+    Piped,
     /// The command has our own standard output and error.
     Inherited,
+}
+
+/// A command to be started.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// Variables to be set for it, or to be taken away from it.
+    pub variables: &'a [(&'static str, Option<OsString>)],
+    /// Variables whose values are known only when it is let go.
+    pub late: &'a [&'static str],
+    /// Whether its output passes through us.
+    pub streams: Streams,
+}
+
+/// The reading ends of a command's standard output and error.
+#[derive(Debug)]
+pub struct Pipes {
+    /// Its standard output.
+    pub out: PipeReader,
+    /// Its standard error.
+    pub err: PipeReader,
+}
+
+/// A child that waits to become the command. Dropped, it ends without a trace.
+#[derive(Debug)]
+pub struct Newborn {
+    pid: Pid,
+    group: Group,
+    gate: Option<PipeWriter>,
+    complaint: PipeReader,
+    pipes: Option<Pipes>,
 }
 
 /// A command that runs.
 #[derive(Debug)]
 pub struct Running {
-    pub(super) child: Child,
+    pub(super) pid: Pid,
     group: Group,
 }
 
@@ -49,57 +88,150 @@ pub enum NotStarted {
     NotFound(io::Error),
     /// It is not a program that can be executed.
     NotExecutable(io::Error),
-    /// No process could be made at all.
-    NoProcess(io::Error),
 }
 
-/// Starts a command. The calling thread must live as long as the command: the
-/// kernel ends the command with it.
+/// Forks the child that will become the command. The calling thread must live
+/// as long as the command: the kernel ends the command with it.
 ///
 /// # Errors
-/// [`NotStarted`], told apart as a shell does.
-pub fn start(
-    argv: &[OsString],
-    variables: &[(&str, OsString)],
-    streams: Streams,
+/// When no process can be made.
+pub fn fork(
+    plan: Plan<'_>,
+    environment: impl Iterator<Item = (OsString, OsString)>,
     signals: &Signals,
-) -> Result<Running, NotStarted> {
-    let Some((program, arguments)) = argv.split_first() else {
-        return Err(NotStarted::NotFound(io::ErrorKind::NotFound.into()));
+) -> io::Result<Newborn> {
+    let environment = environment.filter(|(name, _)| plan.late.iter().all(|late| name != late));
+    let variables = merged(environment, plan.variables);
+    let late = vec![Cell::new(0); plan.late.len() * SLOT];
+    let (gate, keeper) = io::pipe()?;
+    let (complaint, complain) = io::pipe()?;
+    let streams = match plan.streams {
+        Streams::Piped => Some((io::pipe()?, io::pipe()?)),
+        Streams::Inherited => None,
     };
     let reach = if has_terminal() { Reach::Process } else { Reach::Group };
-    let mut command = command(program);
-    command.args(arguments);
-    command.envs(variables.iter().map(|(name, value)| (name, value)));
-    if let Streams::Piped(out, err) = streams {
-        command.stdout(out).stderr(err);
-    }
+    let programs = candidates(plan.argv.first().map_or(OsStr::new(""), |word| word), &variables)?;
+    let arguments = strings(plan.argv.iter().cloned())?;
+    let variables = strings(variables.into_iter().map(|(mut name, value)| {
+        name.push("=");
+        name.push(value);
+        name
+    }))?;
+    let pid = signals.held_back(|handled, ignored, mask| {
+        raw::fork_child(&Blueprint {
+            programs: &programs,
+            arguments: &arguments,
+            variables: &variables,
+            streams: streams.as_ref().map(|((_, out), (_, err))| [out.as_fd(), err.as_fd()]),
+            leads_group: reach == Reach::Group,
+            handled,
+            ignored,
+            mask,
+            late: &late,
+            gate: gate.as_fd(),
+            gate_keeper: keeper.as_fd(),
+            complaint: complain.as_fd(),
+        })
+    })??;
     if reach == Reach::Group {
-        command.process_group(0);
+        // The child does the same; whoever comes first, it is so from here on.
+        let _ = setpgid(pid, pid);
     }
-    let started = signals.held_back(|handled, mask| {
-        let parent = nix::unistd::getpid();
-        raw::prepare(&mut command, BeforeExec { parent, handled: handled.to_vec(), mask });
-        command.spawn()
-    });
-    let child = started.map_err(NotStarted::NoProcess)?.map_err(classify)?;
-    let pid = i32::try_from(child.id()).unwrap_or(i32::MAX);
-    Ok(Running { group: group::describe(pid, reach), child })
+    Ok(Newborn {
+        pid,
+        group: group::describe(pid.as_raw(), reach),
+        gate: Some(keeper),
+        complaint,
+        pipes: streams.map(|((out, _), (err, _))| Pipes { out, err }),
+    })
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is where commands are started")]
-fn command(program: &OsString) -> Command {
-    Command::new(program)
+impl Newborn {
+    /// What the command will be.
+    #[must_use]
+    pub fn group(&self) -> Group {
+        self.group
+    }
+
+    /// The reading ends of its pipes, if it has any; once.
+    pub fn take_pipes(&mut self) -> Option<Pipes> {
+        self.pipes.take()
+    }
+
+    /// Lets it become the command. `late` has the values of the plan's late
+    /// variables, in their order.
+    ///
+    /// # Errors
+    /// [`NotStarted`], told apart as a shell does.
+    pub fn let_go(mut self, late: &[(&'static str, String)]) -> Result<Running, NotStarted> {
+        let mut message = Vec::with_capacity(late.len() * SLOT + 1);
+        for (name, value) in late {
+            let mut slot = format!("{name}={value}").into_bytes();
+            slot.resize(SLOT, 0);
+            // Whatever came before, the last byte of a slot ends its text.
+            slot[SLOT - 1] = 0;
+            message.extend_from_slice(&slot);
+        }
+        message.push(b'g');
+        let mut number = [0; 4];
+        // A child that a signal has ended meanwhile reads nothing and complains
+        // of nothing: its end is the command's.
+        let _ = self.gate.take().map(|mut gate| gate.write_all(&message));
+        match self.complaint.read_exact(&mut number) {
+            Err(_) => {
+                let running = Running { pid: self.pid, group: self.group };
+                std::mem::forget(self);
+                Ok(running)
+            }
+            Ok(()) => Err(classify(io::Error::from_raw_os_error(i32::from_ne_bytes(number)))),
+        }
+    }
+}
+
+impl Drop for Newborn {
+    fn drop(&mut self) {
+        self.gate = None;
+        // It ends at once, by itself: the gate is all that it waits for.
+        let _ = raw::reap(self.pid, Wait::Yes);
+    }
 }
 
 fn classify(why: io::Error) -> NotStarted {
     match why.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::ENOENT) => NotStarted::NotFound(why),
-        Some(Errno::EAGAIN | Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM) => {
-            NotStarted::NoProcess(why)
-        }
+        Some(Errno::ENOENT | Errno::ENOTDIR) => NotStarted::NotFound(why),
         _ => NotStarted::NotExecutable(why),
     }
+}
+
+/// The environment with some variables set and others taken away.
+fn merged(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+    changes: &[(&'static str, Option<OsString>)],
+) -> Vec<(OsString, OsString)> {
+    let kept = environment.filter(|(name, _)| changes.iter().all(|(other, _)| name != other));
+    let set = changes.iter().filter_map(|(name, value)| Some(((*name).into(), value.clone()?)));
+    kept.chain(set).collect()
+}
+
+/// The paths at which a program may be, as `execvp(3)` looks for it.
+fn candidates(program: &OsStr, variables: &[(OsString, OsString)]) -> io::Result<Vec<CString>> {
+    if program.as_bytes().contains(&b'/') {
+        return strings([program.to_owned()]);
+    }
+    let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_bytes());
+    let folders = path.unwrap_or(b"/bin:/usr/bin").split(|byte| *byte == b':');
+    strings(folders.map(|folder| {
+        let mut full = folder.to_vec();
+        if !full.is_empty() {
+            full.push(b'/');
+        }
+        full.extend_from_slice(program.as_bytes());
+        OsString::from_vec(full)
+    }))
+}
+
+fn strings(words: impl IntoIterator<Item = OsString>) -> io::Result<Vec<CString>> {
+    words.into_iter().map(|word| Ok(CString::new(word.into_vec())?)).collect()
 }
 
 /// Whether this process has a controlling terminal.

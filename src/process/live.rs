@@ -17,7 +17,7 @@ use crate::claim::holder::Life;
 use crate::claim::time::BootId;
 use crate::store::{Hold, Liveness, StoreError, Trouble};
 
-use super::group::{Presence, presence_of};
+use super::group::{Presence, presence};
 
 /// The lock file of one store, opened when it is first needed.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ impl Liveness for LiveFile {
             Some(true) => Life::Alive,
             Some(false) | None if !same_boot => Life::Gone,
             None => Life::Unknown,
-            Some(false) => match presence_of(attempt) {
+            Some(false) => match attempt.group.as_ref().map_or(Presence::Nobody, presence) {
                 Presence::Somebody => Life::Orphaned,
                 Presence::Nobody => Life::Gone,
                 Presence::Elsewhere => Life::Unknown,

@@ -52,6 +52,8 @@ pub enum Arrival {
 pub struct Signals {
     delivery: SignalDelivery<UnixStream, WithOrigin>,
     handled: Vec<Signal>,
+    /// Those among them that we found ignored: a child's end must be heard of.
+    ignored: Vec<Signal>,
     inherited: SigSet,
 }
 
@@ -63,17 +65,29 @@ impl Signals {
     pub fn take_over() -> io::Result<Self> {
         let inherited = SigSet::thread_get_mask()?;
         let (read, write) = UnixStream::pair()?;
+        let ignored =
+            [Signal::SIGCHLD].into_iter().filter(|signal| raw::is_ignored(*signal)).collect();
         let mut handled = vec![Signal::SIGCHLD];
         handled.extend(FORWARDED.into_iter().filter(|signal| !raw::is_ignored(*signal)));
         let numbers: Vec<i32> = handled.iter().map(|signal| *signal as i32).collect();
         let delivery = SignalDelivery::with_pipe(read, write, WithOrigin::default(), numbers)?;
-        Ok(Self { delivery, handled, inherited })
+        Ok(Self { delivery, handled, ignored, inherited })
     }
 
     /// The descriptor to wait on.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.delivery.get_read().as_fd()
+    }
+
+    /// The last signal that has come in and tells us to end, if one has; for
+    /// when there is no command to hand the others on to.
+    pub fn told_to_end(&mut self) -> Option<Signal> {
+        let mut told = self.arrivals().into_iter().filter_map(|arrival| match arrival {
+            Arrival::Forward(signal, _) if tells_to_end(signal) => Some(signal),
+            Arrival::Forward(..) | Arrival::Child => None,
+        });
+        told.next_back()
     }
 
     /// The signals that have come in.
@@ -89,15 +103,19 @@ impl Signals {
         self.delivery.pending().filter_map(arrival).collect()
     }
 
-    /// Holds the signals back while `work` forks, and says what the child must
-    /// undo. A signal that arrives meanwhile arrives after it.
+    /// Holds the signals back while `work` forks, and says which signals the
+    /// child must not find handled, which of them ignored, and which mask it
+    /// must restore. A signal that arrives meanwhile arrives after it.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub(super) fn held_back<T>(&self, work: impl FnOnce(&[Signal], SigSet) -> T) -> io::Result<T> {
+    pub(super) fn held_back<T>(
+        &self,
+        work: impl FnOnce(&[Signal], &[Signal], SigSet) -> T,
+    ) -> io::Result<T> {
         let set: SigSet = self.handled.iter().copied().collect();
         set.thread_block()?;
-        let value = work(&self.handled, self.inherited);
+        let value = work(&self.handled, &self.ignored, self.inherited);
         self.inherited.thread_set_mask()?;
         Ok(value)
     }

@@ -16,6 +16,7 @@ use crate::claim::outcome::Outcome;
 
 use super::capture::{Captured, Pump};
 use super::launch::Running;
+use super::raw::{self, Wait};
 use super::signals::{Arrival, Sender, Signals, tells_to_end};
 use super::wake::{Reason, Waker, wait_readable};
 
@@ -123,7 +124,7 @@ pub fn supervise(
 impl Supervision<'_> {
     fn reap(&mut self) -> io::Result<()> {
         if self.status.is_none() {
-            self.status = self.running.child.try_wait()?;
+            self.status = raw::reap(self.running.pid, Wait::No)?;
             if let (Some(_), Some(pump)) = (self.status, &mut self.pump) {
                 pump.command_ended();
             }

@@ -11,134 +11,218 @@ use crate::claim::holder::{Life, Reach};
 use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::WallMs;
-
 use crate::store::LostWhy;
 use crate::text::quote;
 
-/// Who claimed an attempt, and how long ago.
-fn holder(attempt: &Attempt, now: WallMs) -> String {
-    format!(
-        "pid {} on {}, started {} ago",
-        attempt.holder.pid,
-        attempt.holder.host,
-        for_people(attempt.started.age(now))
-    )
+/// What a sentence is about, and what its commands need to mean the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Topic<'a> {
+    /// The key.
+    pub subject: &'a Subject,
+    /// The options that name this store and namespace again, each after a
+    /// blank; nothing where the defaults do.
+    pub options: &'a str,
+    /// When it is said.
+    pub now: WallMs,
 }
 
-/// The key is busy.
-#[must_use]
-pub fn busy(subject: &Subject, busy: &Busy, now: WallMs) -> String {
-    let key = &subject.key;
-    let attempt = &busy.attempt;
-    match busy.why {
-        BusyWhy::Held(Life::Orphaned) => {
-            let group = attempt.group.map_or_else(String::new, |group| match group.reach {
-                Reach::Group => format!(" as process group {}", group.id),
-                Reach::Process => format!(" as pid {}", group.id),
-            });
-            format!(
-                "{key}: busy: the command of {} still runs{group}, though its doubletap is gone; end it, or wait for it with --wait",
-                holder(attempt, now)
-            )
+impl Topic<'_> {
+    fn key(&self) -> &str {
+        self.subject.key.as_str()
+    }
+
+    /// `doubletap VERB KEY …`, ready to be typed.
+    fn advise(&self, verb: &str, rest: &str) -> String {
+        let key = match self.key() {
+            dashed if dashed.starts_with('-') => format!("--key={}", quote(dashed)),
+            plain => quote(plain),
+        };
+        format!("doubletap {verb} {key}{rest}{}", self.options)
+    }
+
+    /// Who claimed an attempt, and how long ago.
+    fn holder(&self, attempt: &Attempt) -> String {
+        format!(
+            "pid {} on {}, started {} ago",
+            attempt.holder.pid,
+            attempt.holder.host,
+            for_people(attempt.started.age(self.now))
+        )
+    }
+
+    /// The key is busy.
+    #[must_use]
+    pub fn busy(&self, busy: &Busy) -> String {
+        let (key, attempt) = (self.key(), &busy.attempt);
+        match busy.why {
+            BusyWhy::Held(Life::Orphaned) => {
+                let group = attempt.group.map_or_else(String::new, |group| match group.reach {
+                    Reach::Group => format!(" as process group {}", group.id),
+                    Reach::Process => format!(" as pid {}", group.id),
+                });
+                format!(
+                    "{key}: busy: its command still runs{group}, though the doubletap that started it is gone ({}); end it, or wait for it with --wait",
+                    self.holder(attempt)
+                )
+            }
+            BusyWhy::Held(_) => {
+                format!("{key}: busy: held by {}; --wait would wait for it", self.holder(attempt))
+            }
+            BusyWhy::Resting => format!(
+                "{key}: busy: it failed{} and rests for another {}",
+                attempt.outcome().map_or_else(String::new, |outcome| format!(" with {outcome}")),
+                for_people(busy.retry_after.unwrap_or_default())
+            ),
         }
-        BusyWhy::Held(_) => {
-            format!("{key}: busy: held by {}", holder(attempt, now))
+    }
+
+    /// A living holder is in the way of what a person decides.
+    #[must_use]
+    pub fn held(&self, attempt: &Attempt) -> String {
+        format!("{}: held by {}", self.key(), self.holder(attempt))
+    }
+
+    /// A wait for a busy key begins.
+    #[must_use]
+    pub fn waits(&self, attempt: &Attempt) -> String {
+        format!("{}: waiting for {}", self.key(), self.holder(attempt))
+    }
+
+    /// The key was first used for something else.
+    #[must_use]
+    pub fn mismatch(&self, first: &Attempt, asked: &Fingerprint) -> String {
+        let differing = first.fingerprint.differing_fields(asked);
+        format!(
+            "{}: already used for something else {} ago ({}, {} words): {} differ{}; use another key, or to start over: {}",
+            self.key(),
+            for_people(first.started.age(self.now)),
+            first.command.word,
+            first.command.words,
+            differing.join(" and "),
+            if differing.len() == 1 { "s" } else { "" },
+            self.advise("forget", "")
+        )
+    }
+
+    /// A person must decide.
+    #[must_use]
+    pub fn unresolved(&self, unresolved: &Unresolved) -> String {
+        let (key, attempt) = (self.key(), &unresolved.attempt);
+        match unresolved.why {
+            UnresolvedWhy::Interrupted => format!(
+                "{key}: interrupted: its holder died without recording an outcome ({}); find out how it ended, then: {}, or to run it again: {}",
+                self.holder(attempt),
+                self.advise("complete", " --unresolved --exit-code N"),
+                self.advise("forget", "")
+            ),
+            UnresolvedWhy::Exhausted => format!(
+                "{key}: {} unsuccessful, the last {}; to allow it again: {}",
+                match attempt.number {
+                    1 => "1 attempt was".to_owned(),
+                    many => format!("{many} attempts were"),
+                },
+                attempt.outcome().map_or_else(
+                    || "was interrupted".to_owned(),
+                    |outcome| format!("ended with {outcome}")
+                ),
+                self.advise("forget", "")
+            ),
         }
-        BusyWhy::Resting => format!(
-            "{key}: busy: it failed{} and rests for another {}",
-            attempt.outcome().map_or_else(String::new, |outcome| format!(" with {outcome}")),
-            for_people(busy.retry_after.unwrap_or_default())
-        ),
+    }
+
+    /// An interrupted attempt is taken over.
+    #[must_use]
+    pub fn took_over(&self, before: &Attempt) -> String {
+        format!(
+            "{}: attempt {} was interrupted ({}); running again with the same idempotency key",
+            self.key(),
+            before.number,
+            self.holder(before)
+        )
+    }
+
+    /// A call of a key from inside its own command.
+    #[must_use]
+    pub fn nested(&self) -> String {
+        format!(
+            "{}: busy: it is held by a doubletap that runs this very call, which would wait for itself; use another key inside",
+            self.key()
+        )
+    }
+
+    /// A busy key after a wait.
+    #[must_use]
+    pub fn waited(&self, busy: &Busy, waited: Duration) -> String {
+        format!(
+            "{}: still busy after a wait of {} ({})",
+            self.key(),
+            for_people(waited),
+            self.holder(&busy.attempt)
+        )
+    }
+
+    /// Processes of an earlier attempt could not be ended.
+    #[must_use]
+    pub fn not_cleared(&self) -> String {
+        format!(
+            "{}: busy: processes of an earlier attempt could not be ended; see {}",
+            self.key(),
+            self.advise("show", "")
+        )
+    }
+
+    /// The end of a command that could not be recorded.
+    #[must_use]
+    pub fn not_recorded(&self, outcome: Outcome, why: &dyn std::fmt::Display) -> String {
+        let settle = format!(" --unresolved --exit-code {}", outcome.status());
+        format!(
+            "{}: the command ended with {outcome}, but that could not be recorded: {why}; to record it by hand: {}",
+            self.key(),
+            self.advise("complete", &settle),
+        )
+    }
+
+    /// The claim was lost before the command's end could be recorded.
+    #[must_use]
+    pub fn lost(&self, outcome: Outcome, why: LostWhy) -> String {
+        let why = match why {
+            LostWhy::Missing => "the attempt is not in the store any more",
+            LostWhy::Superseded => "another attempt took its place, or it was forgotten",
+            LostWhy::AlreadyDone => "its outcome was recorded by somebody else",
+        };
+        format!(
+            "{}: the claim was lost: {why}; the command ended with {outcome}, and nothing was recorded",
+            self.key()
+        )
     }
 }
 
-/// The key was first used for something else.
-#[must_use]
-pub fn mismatch(subject: &Subject, first: &Attempt, asked: &Fingerprint, now: WallMs) -> String {
-    let key = &subject.key;
-    format!(
-        "{key}: already used for something else {} ago; {} differs; use another key, or doubletap forget {}",
-        for_people(first.started.age(now)),
-        first.fingerprint.differing_fields(asked).join(" and "),
-        quote(key.as_str())
-    )
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::attempt::State;
+    use crate::claim::samples::{attempt, fingerprint, now, request};
 
-/// A person must decide.
-#[must_use]
-pub fn unresolved(subject: &Subject, unresolved: &Unresolved, now: WallMs) -> String {
-    let key = &subject.key;
-    let attempt = &unresolved.attempt;
-    let quoted = quote(key.as_str());
-    match unresolved.why {
-        UnresolvedWhy::Interrupted => format!(
-            "{key}: interrupted: {} died without recording an outcome; find out how it ended, then: doubletap complete {quoted} --unresolved --exit-code N, or to run it again: doubletap forget {quoted}",
-            holder(attempt, now)
-        ),
-        UnresolvedWhy::Exhausted => format!(
-            "{key}: {} attempts were unsuccessful, the last {}; to allow it again: doubletap forget {quoted}",
-            attempt.number,
-            attempt.outcome().map_or_else(
-                || "was interrupted".to_owned(),
-                |outcome| format!("ended with {outcome}")
-            )
-        ),
+    fn said(key: &str, options: &str, say: impl FnOnce(Topic<'_>) -> String) -> String {
+        let mut subject = request(1).subject;
+        subject.key = crate::claim::key::Key::new(key).unwrap();
+        say(Topic { subject: &subject, options, now: now(3000).wall })
     }
-}
 
-/// An interrupted attempt is taken over.
-#[must_use]
-pub fn took_over(subject: &Subject, before: &Attempt, now: WallMs) -> String {
-    format!(
-        "{}: attempt {} was interrupted ({}); running again with the same idempotency key",
-        subject.key,
-        before.number,
-        holder(before, now)
-    )
-}
+    #[test]
+    fn advice_names_the_store_and_the_namespace_and_quotes_the_key() {
+        let why = UnresolvedWhy::Exhausted;
+        let stuck = Unresolved { attempt: attempt(1, State::Failed), why };
+        let line = said("a b", " --namespace prod", |topic| topic.unresolved(&stuck));
+        assert!(line.ends_with("doubletap forget 'a b' --namespace prod"), "{line}");
+        assert!(line.starts_with("a b: 1 attempt was unsuccessful"), "{line}");
+    }
 
-/// A call of a key from inside its own command.
-#[must_use]
-pub fn nested(subject: &Subject) -> String {
-    format!(
-        "{}: busy: it is held by a doubletap that runs this very call, which would wait for itself; use another key inside",
-        subject.key
-    )
-}
-
-/// A busy key after a wait.
-#[must_use]
-pub fn waited(subject: &Subject, waited: Duration) -> String {
-    format!("{}: still busy after a wait of {}", subject.key, for_people(waited))
-}
-
-/// The end of a command that could not be recorded. `flags` repeats the
-/// options that name the store and the namespace, ready to be typed.
-#[must_use]
-pub fn not_recorded(
-    subject: &Subject,
-    outcome: Outcome,
-    why: &dyn std::fmt::Display,
-    flags: &str,
-) -> String {
-    format!(
-        "{key}: the command ended with {outcome}, but that could not be recorded: {why}; to record it by hand: doubletap complete {quoted} --unresolved --exit-code {status}{flags}",
-        key = subject.key,
-        quoted = quote(subject.key.as_str()),
-        status = outcome.status(),
-    )
-}
-
-/// The claim was lost before the command's end could be recorded.
-#[must_use]
-pub fn lost(subject: &Subject, outcome: Outcome, why: LostWhy) -> String {
-    let why = match why {
-        LostWhy::Missing => "the attempt is not in the store any more",
-        LostWhy::Superseded => "another attempt took its place, or it was forgotten",
-        LostWhy::AlreadyDone => "its outcome was recorded by somebody else",
-    };
-    format!(
-        "{}: the claim was lost: {why}; the command ended with {outcome}, and nothing was recorded",
-        subject.key
-    )
+    #[test]
+    fn a_key_that_begins_with_a_dash_can_be_typed_as_advised() {
+        let first = attempt(1, State::Done);
+        let line = said("-x", "", |topic| topic.mismatch(&first, &fingerprint("b")));
+        assert!(line.ends_with("doubletap forget --key=-x"), "{line}");
+        assert!(line.contains("text differs"), "{line}");
+    }
 }

@@ -10,14 +10,14 @@ use crate::claim::attempt::{Attempt, Origin, Ownership, Promise, Remains, State}
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
-use crate::claim::holder::{Group, Holder, Life};
+use crate::claim::holder::Claimant;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Clock, Now, Until, WallMs};
 
 use super::{
     Answer, Chain, Completion, Dropped, Force, Hold, Liveness, LostWhy, Owned, Promised, Store,
-    StoreError, Sweep, SweepMode, Swept, Unrecorded, row,
+    StoreError, Sweep, SweepMode, Swept, Unrecorded, row, with_lives,
 };
 
 #[derive(Default)]
@@ -60,16 +60,12 @@ impl Rows {
     ) -> Result<Vec<Seen>, StoreError> {
         let mut chain = Vec::new();
         for attempt in self.chains.get(subject).into_iter().flatten().rev() {
-            let life = match attempt.state {
-                State::Running => liveness.probe(attempt)?,
-                _ => Life::Gone,
-            };
-            chain.push(Seen { attempt: attempt.clone(), life });
-            if attempt.origin != Origin::Rerun {
+            chain.push(attempt.clone());
+            if !row::may_be_passed_over(attempt) {
                 break;
             }
         }
-        Ok(chain)
+        with_lives(chain, liveness)
     }
 
     fn next_fence(
@@ -88,7 +84,7 @@ impl Rows {
 
     fn insert(
         &mut self,
-        (request, holder): (&Request, &Holder),
+        (request, claimant): (&Request, &Claimant),
         plan: &Plan,
         now: &Now,
         liveness: &mut dyn Liveness,
@@ -101,7 +97,7 @@ impl Rows {
             newest.end = Some(row::cut_off(now));
         }
         let remains = unlooked(chain);
-        let attempt = row::claimed(request, holder, plan, fence, inode, now);
+        let attempt = row::claimed(request, claimant, plan, fence, inode, now);
         chain.push(attempt.clone());
         Ok(Claim::won(request.subject.clone(), attempt, plan.takes_over.clone(), remains))
     }
@@ -112,7 +108,7 @@ impl Rows {
         let attempt = found.ok_or(LostWhy::Missing)?;
         match attempt.state {
             State::Running => Ok(attempt),
-            state => Err(super::lost_to(state)),
+            state => Err(row::lost_to(state)),
         }
     }
 }
@@ -131,7 +127,7 @@ impl Store for MemoryStore {
     fn claim(
         &mut self,
         request: &Request,
-        holder: &Holder,
+        claimant: &Claimant,
         liveness: &mut dyn Liveness,
     ) -> Result<Answer, StoreError> {
         let mut rows = self.lock();
@@ -139,7 +135,7 @@ impl Store for MemoryStore {
         let chain = rows.seen(&request.subject, liveness)?;
         Ok(match decide(&chain, request, &now) {
             Decision::Run(plan) => {
-                Answer::Won(rows.insert((request, holder), &plan, &now, liveness)?)
+                Answer::Won(rows.insert((request, claimant), &plan, &now, liveness)?)
             }
             Decision::Claimed(attempt) => {
                 let chain = rows.chains.get(&request.subject).map_or(&[][..], Vec::as_slice);
@@ -147,21 +143,6 @@ impl Store for MemoryStore {
                 Answer::Won(Claim::won(request.subject.clone(), attempt, None, remains))
             }
             other => Answer::Not(Box::new(other)),
-        })
-    }
-
-    fn started(
-        &mut self,
-        owner: &Ownership,
-        group: Group,
-        _limit: Duration,
-    ) -> Result<Owned, StoreError> {
-        Ok(match self.lock().owned(owner) {
-            Ok(attempt) => {
-                attempt.group = Some(group);
-                Owned::Yes
-            }
-            Err(why) => Owned::Lost(why),
         })
     }
 
@@ -245,7 +226,7 @@ impl Store for MemoryStore {
         }
         let fence = Fence::after(Fence(rows.fence), now.wall);
         rows.fence = fence.0;
-        let token = super::nobodys_token()?;
+        let token = row::nobodys_token()?;
         let chain = rows.chains.entry(subject.clone()).or_default();
         if let Some(running) = chain.last_mut().filter(|a| a.state == State::Running) {
             running.state = State::Forgotten;
@@ -266,7 +247,7 @@ impl Store for MemoryStore {
         let now = self.clock.now();
         let seen = rows.seen(subject, liveness)?;
         let Some(newest) = seen.first() else { return Ok(Dropped::Absent) };
-        if let Some(refusal) = super::not_to_be_settled(newest, &now) {
+        if let Some(refusal) = row::not_to_be_settled(newest, &now) {
             return Ok(refusal);
         }
         if let Some(attempt) = rows.chains.get_mut(subject).and_then(|chain| chain.last_mut()) {
@@ -342,6 +323,7 @@ fn goes(sweep: &Sweep, chain: &[Attempt], now: &Now) -> bool {
         }) && in_force(attempt)
     };
     chain.last().is_some_and(finished)
+        && unlooked(chain).is_empty()
         && (sweep.promised == Promised::Included || !chain.iter().any(promised))
 }
 

@@ -1,20 +1,21 @@
-//! What every store writes alike: the rows that a plan and an end come to.
+//! What every store does alike: the rows that a plan and an end come to, and
+//! the small rules about them.
 
-use crate::claim::attempt::{Attempt, End, Promise, Remains, State};
+use crate::claim::attempt::{Attempt, End, Origin, Promise, Remains, State};
 use crate::claim::decide::{Plan, Request, Seen};
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::Fingerprint;
-use crate::claim::holder::{Holder, Life};
+use crate::claim::holder::{Claimant, Life};
 use crate::claim::id::{OperationId, Token};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Expiry, Now, Until};
 
-use super::{Completion, Keep, Verdict};
+use super::{Completion, Dropped, Keep, Liveness, LostWhy, StoreError, Trouble, Verdict};
 
 /// The row of a new claim.
 pub(crate) fn claimed(
     request: &Request,
-    holder: &Holder,
+    claimant: &Claimant,
     plan: &Plan,
     fence: Fence,
     lock_inode: Option<u64>,
@@ -30,9 +31,9 @@ pub(crate) fn claimed(
         fence,
         fingerprint: request.fingerprint.clone(),
         command: request.command.clone(),
-        holder: holder.clone(),
+        holder: claimant.holder.clone(),
         lock_inode,
-        group: None,
+        group: claimant.group,
         remains: Remains::Possible,
         lease: request.lease,
         until: Until::after(now, request.lease),
@@ -88,7 +89,7 @@ pub(crate) fn ended(completion: &Completion, now: &Now) -> (State, End) {
 
 /// The end of an interrupted attempt that a person settled.
 pub(crate) fn settled(outcome: Outcome, now: &Now) -> (State, End) {
-    let (state, mut end) = ended(
+    ended(
         &Completion {
             verdict: Verdict::Recorded { keep: Keep { span: None, promise: Promise::Default } },
             outcome: Some(outcome),
@@ -97,9 +98,7 @@ pub(crate) fn settled(outcome: Outcome, now: &Now) -> (State, End) {
             output: None,
         },
         now,
-    );
-    end.promise = Promise::Default;
-    (state, end)
+    )
 }
 
 /// The generation that a forgotten key leaves behind. It is nobody's: its
@@ -110,7 +109,7 @@ pub(crate) fn tombstone(newest: &Attempt, fence: Fence, token: Token, now: &Now)
         state: State::Forgotten,
         operation: OperationId(token.0),
         number: 0,
-        origin: crate::claim::attempt::Origin::Ordinary,
+        origin: Origin::Ordinary,
         token,
         fence,
         fingerprint: Fingerprint::of(Vec::new()),
@@ -121,4 +120,59 @@ pub(crate) fn tombstone(newest: &Attempt, fence: Fence, token: Token, now: &Now)
         end: Some(cut_off(now)),
         ..newest.clone()
     }
+}
+
+/// What an owner lost its attempt to, told by the state it finds it in.
+pub(crate) fn lost_to(state: State) -> LostWhy {
+    match state {
+        State::Done | State::Failed => LostWhy::AlreadyDone,
+        State::Running | State::Interrupted | State::Forgotten => LostWhy::Superseded,
+    }
+}
+
+/// Why the newest attempt of a key cannot be settled by hand, if it cannot.
+pub(crate) fn not_to_be_settled(newest: &Seen, now: &Now) -> Option<Dropped> {
+    match newest.attempt.state {
+        State::Running if newest.counts(now) => {
+            Some(Dropped::Held(newest.attempt.clone(), newest.life))
+        }
+        State::Running | State::Interrupted => None,
+        State::Done | State::Failed | State::Forgotten => {
+            Some(Dropped::Resolved(newest.attempt.clone()))
+        }
+    }
+}
+
+/// A token that nobody is told: the tombstone's.
+pub(crate) fn nobodys_token() -> Result<Token, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|why| {
+        StoreError::new(Trouble::Other, format!("the kernel gives no random bytes: {why}"))
+    })?;
+    Ok(Token(bytes))
+}
+
+/// Adds what is known of the holders.
+///
+/// # Errors
+/// When the lock file cannot be used.
+pub fn with_lives(
+    attempts: Vec<Attempt>,
+    liveness: &mut dyn Liveness,
+) -> Result<Vec<Seen>, StoreError> {
+    let seen = attempts.into_iter().map(|attempt| {
+        let life = match attempt.state {
+            State::Running => liveness.probe(&attempt)?,
+            _ => Life::Gone,
+        };
+        Ok(Seen { attempt, life })
+    });
+    seen.collect()
+}
+
+/// Whether a decision needs the attempts before this one: it does while what
+/// it has seen may be passed over.
+pub(crate) fn may_be_passed_over(attempt: &Attempt) -> bool {
+    attempt.origin == Origin::Rerun
+        && matches!(attempt.state, State::Running | State::Failed | State::Interrupted)
 }

@@ -28,7 +28,7 @@ use crate::claim::attempt::{Attempt, Ownership};
 use crate::claim::decide::{Decision, Request};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
-use crate::claim::holder::{Group, Holder};
+use crate::claim::holder::Claimant;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock;
@@ -37,7 +37,7 @@ use super::{
     Answer, Chain, Completion, Dropped, Force, Liveness, Owned, Store, StoreError, Sweep, Swept,
     Unrecorded,
 };
-use steps::{Patience, Sync};
+use steps::{Commit, Patience};
 
 /// What a caller wants of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,12 @@ pub enum Access {
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
-    clock: Arc<dyn Clock + Send + std::marker::Sync>,
+    /// The device and inode of the open file: its name may get another.
+    file: (u64, u64),
+    clock: Arc<dyn Clock + Send + Sync>,
     patience: Patience,
-    /// What the last write promised; nothing before the first.
-    sync: Option<Sync>,
+    /// What the last commit promised; nothing before the first.
+    commit: Option<Commit>,
 }
 
 impl SqliteStore {
@@ -71,12 +73,13 @@ impl SqliteStore {
         path: &Path,
         access: Access,
         timeout: Duration,
-        clock: Arc<dyn Clock + Send + std::marker::Sync>,
+        clock: Arc<dyn Clock + Send + Sync>,
     ) -> Result<Option<Self>, StoreError> {
         let Some((connection, patience)) = open::open(path, access, timeout)? else {
             return Ok(None);
         };
-        Ok(Some(Self { connection, path: path.to_owned(), clock, patience, sync: None }))
+        let file = place::identity(path).unwrap_or_default();
+        Ok(Some(Self { connection, path: path.to_owned(), file, clock, patience, commit: None }))
     }
 }
 
@@ -92,19 +95,10 @@ impl Store for SqliteStore {
     fn claim(
         &mut self,
         request: &Request,
-        holder: &Holder,
+        claimant: &Claimant,
         liveness: &mut dyn Liveness,
     ) -> Result<Answer, StoreError> {
-        self.claim_locked(request, holder, liveness)
-    }
-
-    fn started(
-        &mut self,
-        owner: &Ownership,
-        group: Group,
-        limit: Duration,
-    ) -> Result<Owned, StoreError> {
-        self.note_group(owner, group, limit)
+        self.claim_locked(request, claimant, liveness)
     }
 
     fn renew(&mut self, owner: &Ownership, limit: Duration) -> Result<Owned, StoreError> {

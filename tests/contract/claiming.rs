@@ -9,7 +9,7 @@ use doubletap::store::Trouble;
 
 use super::completion::{recorded, rested};
 use super::people::INODE;
-use super::stage::{LEASE, MS, Stage, almost, fingerprint, holder, subject, subject_in};
+use super::stage::{LEASE, MS, Stage, almost, claimant, fingerprint, subject, subject_in};
 
 #[track_caller]
 fn busy(decision: Decision) -> Busy {
@@ -39,7 +39,7 @@ fn the_row_of_a_claim_reads_back_as_it_was_won(stage: &mut Stage) {
     assert_eq!((attempt.token, attempt.operation), (request.token, request.new_operation));
     assert_eq!(attempt.fingerprint, request.fingerprint);
     assert_eq!(attempt.command, request.command);
-    assert_eq!(attempt.holder, holder(&stage.clock));
+    assert_eq!(attempt.holder, claimant(&stage.clock).holder);
     assert_eq!((attempt.lease, attempt.lock_inode), (request.lease, Some(INODE)));
     assert_eq!(*claim.subject(), subject("k"));
 }
@@ -88,8 +88,8 @@ fn a_claim_that_fails_half_way_changes_nothing(stage: &mut Stage) {
     let dead = stage.died("k", Life::Gone);
     let request = stage.request("k");
     stage.witness.broken = true;
-    let holder = holder(&stage.clock);
-    let error = stage.store.claim(&request, &holder, &mut stage.witness).unwrap_err();
+    let claimant = claimant(&stage.clock);
+    let error = stage.store.claim(&request, &claimant, &mut stage.witness).unwrap_err();
     assert_eq!(error.trouble(), Trouble::Other);
     assert_eq!(error.to_string(), "the lock file is out of order");
     assert_eq!(stage.chain("k"), std::slice::from_ref(dead.attempt()));

@@ -31,7 +31,6 @@ fn assert_lost(stage: &mut Stage, claim: Claim, why: LostWhy) {
     let before = stage.chain("k");
     let owner = claim.ownership();
     assert_eq!(stage.store.renew(&owner, LIMIT).unwrap(), Owned::Lost(why));
-    assert_eq!(stage.store.started(&owner, GROUP, LIMIT).unwrap(), Owned::Lost(why));
     let completion = with_output(b"too late", recorded());
     assert_eq!(stage.store.complete(claim, &completion).unwrap(), Owned::Lost(why));
     assert_eq!(stage.chain("k"), before);
@@ -89,7 +88,6 @@ fn another_token_owns_nothing(stage: &mut Stage) {
     let thief = Ownership { token: Token([9; 16]), ..claim.ownership() };
     stage.clock.pass(MS);
     assert_eq!(stage.store.renew(&thief, LIMIT).unwrap(), Owned::Lost(LostWhy::Missing));
-    assert_eq!(stage.store.started(&thief, GROUP, LIMIT).unwrap(), Owned::Lost(LostWhy::Missing));
     assert_eq!(stage.newest("k"), *claim.attempt());
 }
 
@@ -98,7 +96,6 @@ fn a_token_owns_nothing_of_another_key(stage: &mut Stage) {
     stage.clock.pass(MS);
     let owner = Ownership { subject: subject("other"), ..claim.ownership() };
     assert!(matches!(stage.store.renew(&owner, LIMIT).unwrap(), Owned::Lost(_)));
-    assert!(matches!(stage.store.started(&owner, GROUP, LIMIT).unwrap(), Owned::Lost(_)));
     assert_eq!(stage.newest("k"), *claim.attempt());
 }
 
@@ -107,7 +104,6 @@ fn a_token_owns_nothing_of_another_namespace(stage: &mut Stage) {
     stage.clock.pass(MS);
     let owner = Ownership { subject: subject_in("other", "k"), ..claim.ownership() };
     assert!(matches!(stage.store.renew(&owner, LIMIT).unwrap(), Owned::Lost(_)));
-    assert!(matches!(stage.store.started(&owner, GROUP, LIMIT).unwrap(), Owned::Lost(_)));
     assert_eq!(stage.newest("k"), *claim.attempt());
 }
 
@@ -154,11 +150,9 @@ fn a_renewal_never_takes_back_what_a_successor_let_go(stage: &mut Stage) {
 }
 
 fn what_the_command_is_reads_back(stage: &mut Stage) {
-    let group = stage.won("group");
-    let process = stage.won("process");
     let alone = Group { reach: Reach::Process, ..GROUP };
-    assert_eq!(stage.store.started(&group.ownership(), GROUP, LIMIT).unwrap(), Owned::Yes);
-    assert_eq!(stage.store.started(&process.ownership(), alone, LIMIT).unwrap(), Owned::Yes);
+    let _ = stage.won_with("group", GROUP);
+    let _ = stage.won_with("process", alone);
     assert_eq!(stage.newest("group").group, Some(GROUP));
     assert_eq!(stage.newest("process").group, Some(alone));
 }

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::completion::{recorded, with_output};
 use super::people::{ManualClock, Witness};
-use super::stage::{DAY, LEASE, Stage, holder, older_than, open, request, subject};
+use super::stage::{DAY, LEASE, Stage, claimant, older_than, open, request, subject};
 
 const THREADS: u32 = 16;
 
@@ -57,8 +57,8 @@ fn of_many_connections_that_claim_at_once_exactly_one_wins() {
         let key = format!("key {round}");
         let won = together(|number| {
             let mut store = open(&path, PATIENT, &clock);
-            let (request, holder) = (request(&key, number), holder(&clock));
-            match store.claim(&request, &holder, &mut Witness::new()).unwrap() {
+            let (request, claimant) = (request(&key, number), claimant(&clock));
+            match store.claim(&request, &claimant, &mut Witness::new()).unwrap() {
                 Answer::Won(claim) => Some(claim.attempt().token == request.token),
                 Answer::Not(why) => match *why {
                     Decision::Busy(busy) if busy.why == BusyWhy::Held(Life::Alive) => None,
@@ -78,15 +78,15 @@ fn of_many_connections_that_take_over_at_once_exactly_one_wins() {
     let path = folder.path().join("store.db");
     let clock = Arc::new(ManualClock::new());
     let mut store = open(&path, PATIENT, &clock);
-    let (first, holder) = (request("k", 1000), holder(&clock));
-    let Answer::Won(dead) = store.claim(&first, &holder, &mut Witness::new()).unwrap() else {
+    let (first, claimant) = (request("k", 1000), claimant(&clock));
+    let Answer::Won(dead) = store.claim(&first, &claimant, &mut Witness::new()).unwrap() else {
         panic!("the first claim was not won")
     };
     let won = together(|number| {
         let mut witness = Witness::new();
         witness.says(dead.attempt().fence, Life::Gone);
         let answer =
-            open(&path, PATIENT, &clock).claim(&request("k", number), &holder, &mut witness);
+            open(&path, PATIENT, &clock).claim(&request("k", number), &claimant, &mut witness);
         matches!(answer.unwrap(), Answer::Won(_))
     });
     assert_eq!(won.into_iter().filter(|won| *won).count(), 1);
@@ -102,7 +102,7 @@ fn many_connections_that_claim_different_keys_all_win_with_different_fences() {
         let mut store = open(&path, PATIENT, &clock);
         let request = request(&format!("key {number}"), number);
         let Answer::Won(claim) =
-            store.claim(&request, &holder(&clock), &mut Witness::new()).unwrap()
+            store.claim(&request, &claimant(&clock), &mut Witness::new()).unwrap()
         else {
             panic!("{} was not won", request.subject.key)
         };
@@ -124,7 +124,7 @@ fn many_connections_that_create_the_same_store_all_succeed() {
         let keys = together(|number| {
             let mut store = open(&path, PATIENT, &clock);
             let request = request("k", number);
-            let _ = store.claim(&request, &holder(&clock), &mut Witness::new()).unwrap();
+            let _ = store.claim(&request, &claimant(&clock), &mut Witness::new()).unwrap();
             store.chains(None).unwrap().len()
         });
         assert_eq!(keys, [1; THREADS as usize]);
@@ -138,7 +138,7 @@ fn a_lock_that_outlasts_the_time_limit_fails_the_claim_and_nothing_is_claimed() 
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut store = open(&stage.path(), IMPATIENT, &stage.clock);
     let request = stage.request("k");
-    let error = store.claim(&request, &holder(&stage.clock), &mut stage.witness).unwrap_err();
+    let error = store.claim(&request, &claimant(&stage.clock), &mut stage.witness).unwrap_err();
     assert_eq!(error.trouble(), Trouble::Locked);
     assert!(error.to_string().contains(&stage.path().display().to_string()), "{error}");
     assert!(error.to_string().contains("--store-timeout"), "{error}");
@@ -159,12 +159,12 @@ fn a_lock_that_is_released_in_time_only_delays_the_claim_and_its_clock() {
         let patient = scope.spawn(|| {
             let mut store = open(&path, PATIENT, clock);
             start.wait();
-            store.claim(&request("k", 1), &holder(clock), &mut Witness::new())
+            store.claim(&request("k", 1), &claimant(clock), &mut Witness::new())
         });
         start.wait();
         // Somebody less patient gives up meanwhile: so long does the lock last.
         let mut store = open(&path, IMPATIENT, clock);
-        let given_up = store.claim(&request("k", 2), &holder(clock), &mut Witness::new());
+        let given_up = store.claim(&request("k", 2), &claimant(clock), &mut Witness::new());
         assert_eq!(given_up.unwrap_err().trouble(), Trouble::Locked);
         clock.pass(DAY);
         other.execute_batch("COMMIT").unwrap();

@@ -9,7 +9,7 @@ use doubletap::claim::attempt::{Attempt, CommandSummary};
 use doubletap::claim::decide::{Decision, OnCrash, Request, Rerun};
 use doubletap::claim::fingerprint::{Field, Fingerprint};
 use doubletap::claim::held::Claim;
-use doubletap::claim::holder::{Holder, Life, PidNamespace, StartTime};
+use doubletap::claim::holder::{Claimant, Group, Holder, Life, PidNamespace, StartTime};
 use doubletap::claim::id::{OperationId, Token};
 use doubletap::claim::key::{Key, Kind, Namespace, Subject};
 use doubletap::claim::outcome::Outcome;
@@ -89,7 +89,7 @@ impl Stage {
 
     /// The claiming step.
     pub(super) fn claim(&mut self, request: &Request) -> Answer {
-        self.store.claim(request, &holder(&self.clock), &mut self.witness).unwrap()
+        self.store.claim(request, &claimant(&self.clock), &mut self.witness).unwrap()
     }
 
     /// A claim that must be won.
@@ -115,6 +115,16 @@ impl Stage {
     pub(super) fn won(&mut self, key: &str) -> Claim {
         let request = self.request(key);
         self.win(&request)
+    }
+
+    /// Wins `key` for a command that is this.
+    pub(super) fn won_with(&mut self, key: &str, group: Group) -> Claim {
+        let request = self.request(key);
+        let claimant = Claimant { group: Some(group), ..claimant(&self.clock) };
+        match self.store.claim(&request, &claimant, &mut self.witness).unwrap() {
+            Answer::Won(claim) => claim,
+            Answer::Not(why) => panic!("{key} was not won: {why:?}"),
+        }
     }
 
     /// Wins `key` for a `--rerun`.
@@ -234,14 +244,15 @@ pub(super) fn fingerprint(number: u8) -> Fingerprint {
 }
 
 /// Who claims, on the machine that the clock belongs to.
-pub(super) fn holder(clock: &ManualClock) -> Holder {
-    Holder {
+pub(super) fn claimant(clock: &ManualClock) -> Claimant {
+    let holder = Holder {
         host: "host.example".into(),
         boot_id: clock.now().boot_id,
         pid: 4_194_304,
         start: StartTime(u64::MAX),
         pid_namespace: PidNamespace(4_026_531_836),
-    }
+    };
+    Claimant { holder, group: None }
 }
 
 /// The chain of `key` in the usual namespace.

@@ -90,18 +90,24 @@ impl Account {
         self.line.taken_over = true;
     }
 
-    /// Notes which attempt the line is about, and how it ended if it has.
+    /// Notes which attempt the line is about.
     pub(super) fn about(&mut self, attempt: &Attempt) {
         self.line.attempt = Some(attempt.number);
         self.line.generation = Some(attempt.generation);
         self.line.fence = Some(attempt.fence.0);
         self.line.holder = Some(holder(&attempt.holder));
+    }
+
+    /// Notes which attempt is given again, and how it ended.
+    pub(super) fn replayed(&mut self, attempt: &Attempt) {
+        self.about(attempt);
         let end = attempt.end.as_ref();
         let output = end.and_then(|end| end.output);
         self.line.run_ms = end.and_then(|end| end.run).map(ms);
         self.line.output_bytes = output.map(|output| output.bytes);
         self.line.truncated = output.is_some_and(|output| output.extent == Extent::Truncated);
         self.ended(attempt.outcome());
+        self.settle(CallOutcome::Replayed);
     }
 
     /// Notes how the command ended.

@@ -8,20 +8,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 
 use crate::claim::attempt::Attempt;
-use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::id::Token;
 use crate::claim::outcome::Outcome;
-use crate::claim::time::Clock as _;
 use crate::exit::{self, Ending};
 use crate::process::capture::Pump;
 use crate::process::frames::MemoryRecorder;
-use crate::process::group::{self, Presence, TOKEN_VARIABLE};
-use crate::process::launch::{self, NotStarted, Running, Streams};
+use crate::process::group::{self, Presence};
+use crate::process::launch::{self, Newborn, NotStarted, Plan, Running, Streams};
 use crate::process::signals::Signals;
 use crate::process::supervise::{Ended, Held, supervise};
 use crate::report::line::CallOutcome;
-use crate::report::sentences;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Completion, Liveness as _, Store as _, StoreError, Verdict};
 
@@ -38,6 +35,14 @@ const CLEARING: Duration = Duration::from_secs(10);
 /// The variable that carries the tokens of all claims above a command.
 const HELD: &str = "DOUBLETAP_HELD";
 
+const TOKEN: &str = "DOUBLETAP_TOKEN";
+const FENCE: &str = "DOUBLETAP_FENCE";
+const ATTEMPT: &str = "DOUBLETAP_ATTEMPT";
+const IDEMPOTENCY_KEY: &str = "DOUBLETAP_IDEMPOTENCY_KEY";
+
+/// Variables to be set for a command, or to be taken away from it.
+type Variables = Vec<(&'static str, Option<OsString>)>;
+
 /// The tokens of all claims above us.
 #[expect(clippy::disallowed_methods, reason = "the wrapper above us wrote this variable")]
 pub(super) fn held_above() -> Vec<Token> {
@@ -46,58 +51,86 @@ pub(super) fn held_above() -> Vec<Token> {
 }
 
 impl Call<'_> {
+    /// Forks the command, which waits until its key is claimed.
+    pub(super) fn fork(&mut self) -> anyhow::Result<Newborn> {
+        let variables = self.variables();
+        let streams = if self.args.no_output { Streams::Inherited } else { Streams::Piped };
+        let late = &[FENCE, ATTEMPT, IDEMPOTENCY_KEY];
+        self.fork_planned(Plan { argv: &self.args.command, variables: &variables, late, streams })
+    }
+
+    fn fork_planned(&self, plan: Plan<'_>) -> anyhow::Result<Newborn> {
+        let signals =
+            self.signals.as_ref().ok_or_else(|| anyhow!("signals were not taken over"))?;
+        launch::fork(plan, env::vars_os(), signals).context("no process could be started")
+    }
+
     /// Runs the command under its claim.
     pub(super) fn run_claimed(
         &mut self,
         mut store: SqliteStore,
         claim: Claim,
+        mut newborn: Newborn,
     ) -> anyhow::Result<Ending> {
         let claimed = Instant::now();
         self.account.about(claim.attempt());
         self.tell_of_take_over(&claim);
-        if !clear_remains(&mut store, &claim)? {
+        let prepared = clear_remains(&mut store, &claim)
+            .map_err(anyhow::Error::from)
+            .and_then(|cleared| Ok((cleared, self.start_pump(&mut newborn)?)));
+        let (cleared, pump) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                self.release(store, claim, None, &format!("{error:#}"))?;
+                return Err(error);
+            }
+        };
+        if cleared == Cleared::No {
             return self.give_back(store, claim);
         }
-        let mut signals =
-            self.signals.take().ok_or_else(|| anyhow!("signals were not taken over"))?;
-        let bell = self.waker()?.bell()?;
-        let (pump, streams) = self.prepare_streams()?;
-        let variables = self.variables(claim.attempt());
-        let running = match launch::start(&self.args.command, &variables, streams, &signals) {
+        if let Some(signal) = self.signals.as_mut().and_then(Signals::told_to_end) {
+            self.release(store, claim, None, "told to end before it started")?;
+            self.account.settle(CallOutcome::Failed);
+            return Ok(Ending::Signal(signal as u8));
+        }
+        let running = match newborn.let_go(&late_variables(claim.attempt())) {
             Ok(running) => running,
             Err(why) => return self.not_started(store, claim, &why),
         };
+        let lease = claim.attempt().lease;
         let keeping = Keeping {
             owner: claim.ownership(),
-            group: running.group(),
-            lease: claim.attempt().lease,
+            lease,
+            limit: (lease / 8).min(self.context.store_timeout()),
             guard: if claim.attempt().lock_inode.is_some() { Guard::Kernel } else { Guard::Lease },
             claimed,
         };
+        let bell = self.waker()?.bell()?;
         let mut keeper = Keeper::new(store, keeping, bell, self.context.voice);
-        let ended = self.see_through(running, pump, &mut signals, || keeper.begin())?;
+        let ended = self.see_through(running, pump, || keeper.begin())?;
         let (store, renewed) = keeper.stop()?;
         Ok(self.end(store, claim, renewed, ended))
     }
 
-    /// What the command writes to, and what reads it.
-    fn prepare_streams(&mut self) -> io::Result<(Option<Pump>, Streams)> {
-        if self.args.no_output {
-            return Ok((None, Streams::Inherited));
-        }
+    /// Starts to read the command's pipes, if it has any.
+    fn start_pump(&mut self, newborn: &mut Newborn) -> io::Result<Option<Pump>> {
+        // Made here at the latest, since nothing must fail once the command
+        // runs.
+        let bell = self.waker()?.bell()?;
+        let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
         let recorder = Box::new(MemoryRecorder::new(MAX_OUTPUT));
-        let (pump, pipes) = Pump::start(recorder, self.waker()?.bell()?)?;
-        Ok((Some(pump), Streams::Piped(pipes.out, pipes.err)))
+        Pump::start(pipes, recorder, bell).map(Some)
     }
 
     /// Runs the command without a claim, because there is no store.
     pub(super) fn run_unguarded(&mut self) -> anyhow::Result<Ending> {
-        let mut signals = match self.signals.take() {
-            Some(signals) => signals,
-            None => Signals::take_over()?,
-        };
-        let started = launch::start(&self.args.command, &[], Streams::Inherited, &signals);
-        let running = match started {
+        if self.signals.is_none() {
+            self.signals = Some(Signals::take_over()?);
+        }
+        let variables = self.unguarded_variables();
+        let streams = Streams::Inherited;
+        let plan = Plan { argv: &self.args.command, variables: &variables, late: &[], streams };
+        let running = match self.fork_planned(plan)?.let_go(&[]) {
             Ok(running) => running,
             Err(why) => {
                 let (status, reason) = self.describe_not_started(&why);
@@ -106,7 +139,7 @@ impl Call<'_> {
                 return Ok(Ending::Status(status));
             }
         };
-        let ended = self.see_through(running, None, &mut signals, || ())?;
+        let ended = self.see_through(running, None, || ())?;
         self.account.ended(Some(ended.outcome));
         self.account.ran(ended.run, None);
         self.account.settle(CallOutcome::NotRecorded);
@@ -117,11 +150,14 @@ impl Call<'_> {
         &mut self,
         running: Running,
         pump: Option<Pump>,
-        signals: &mut Signals,
         lasting: impl FnOnce(),
     ) -> anyhow::Result<Ended> {
         let group = running.group();
-        let ended = supervise(running, pump, signals, self.waker()?, lasting)
+        self.waker()?;
+        let (Some(signals), Some(waker)) = (&mut self.signals, &mut self.waker) else {
+            return Err(anyhow!("signals were not taken over"));
+        };
+        let ended = supervise(running, pump, signals, waker, lasting)
             .context("the command could not be waited for")?;
         if ended.hold == Held::Lost {
             let _ = group::clear(&group, CLEARING);
@@ -132,25 +168,42 @@ impl Call<'_> {
     fn tell_of_take_over(&mut self, claim: &Claim) {
         if let Some(before) = claim.took_over() {
             self.account.took_over();
-            let now = self.context.clock.now().wall;
-            self.context.voice.note(&sentences::took_over(claim.subject(), before, now));
+            let topic = self.context.topic(claim.subject());
+            self.context.voice.note(&topic.took_over(before));
         }
     }
 
-    /// What the command finds in its environment.
-    fn variables(&self, attempt: &Attempt) -> Vec<(&'static str, OsString)> {
-        let subject = &self.request.subject;
+    /// What the command finds in its environment, as far as it is known before
+    /// the claim.
+    fn variables(&self) -> Variables {
+        let token = self.request.token;
         let mut held: Vec<String> = held_above().iter().map(Token::to_string).collect();
-        held.push(attempt.token.to_string());
+        held.push(token.to_string());
+        let mut variables = self.common_variables();
+        variables
+            .extend([(TOKEN, Some(token.to_string().into())), (HELD, Some(held.join(",").into()))]);
+        variables
+    }
+
+    /// What a command without a claim finds: nothing of a claim above it, whose
+    /// idempotency key would make its effects look like repetitions.
+    fn unguarded_variables(&self) -> Variables {
+        let mut variables = self.common_variables();
+        variables.extend([
+            (TOKEN, None),
+            (FENCE, None),
+            (ATTEMPT, None),
+            (IDEMPOTENCY_KEY, Some(self.request.new_operation.to_string().into())),
+        ]);
+        variables
+    }
+
+    fn common_variables(&self) -> Variables {
+        let subject = &self.request.subject;
         vec![
-            ("DOUBLETAP_KEY", subject.key.as_str().into()),
-            ("DOUBLETAP_NAMESPACE", subject.namespace.as_str().into()),
-            ("DOUBLETAP_STORE", self.context.store_path().into()),
-            (TOKEN_VARIABLE, attempt.token.to_string().into()),
-            ("DOUBLETAP_FENCE", attempt.fence.0.to_string().into()),
-            ("DOUBLETAP_ATTEMPT", attempt.number.to_string().into()),
-            ("DOUBLETAP_IDEMPOTENCY_KEY", attempt.operation.to_string().into()),
-            (HELD, held.join(",").into()),
+            ("DOUBLETAP_KEY", Some(subject.key.as_str().into())),
+            ("DOUBLETAP_NAMESPACE", Some(subject.namespace.as_str().into())),
+            ("DOUBLETAP_STORE", Some(self.context.store_path().into())),
         ]
     }
 
@@ -159,15 +212,12 @@ impl Call<'_> {
         let key = &self.request.subject.key;
         match why {
             NotStarted::NotFound(_) => {
-                (exit::NOT_FOUND, format!("{key}: {word}: the command was not found"))
+                (exit::NOT_FOUND, format!("{key}: {word:?}: the command was not found"))
             }
             NotStarted::NotExecutable(why) => (
                 exit::NOT_EXECUTABLE,
-                format!("{key}: {word}: the command cannot be executed: {why}"),
+                format!("{key}: {word:?}: the command cannot be executed: {why}"),
             ),
-            NotStarted::NoProcess(why) => {
-                (exit::FAILED, format!("{key}: {word}: no process could be started: {why}"))
-            }
         }
     }
 
@@ -175,57 +225,75 @@ impl Call<'_> {
     /// released at once.
     fn not_started(
         &mut self,
-        mut store: SqliteStore,
+        store: SqliteStore,
         claim: Claim,
         why: &NotStarted,
     ) -> anyhow::Result<Ending> {
         let (status, reason) = self.describe_not_started(why);
         self.context.voice.warn(&reason);
+        self.account.settle(CallOutcome::Error);
+        self.release(store, claim, Some(Outcome::Exited(status)), &reason)?;
+        Ok(Ending::Status(status))
+    }
+
+    /// Predecessors that cannot be ended keep the key.
+    fn give_back(&mut self, store: SqliteStore, claim: Claim) -> anyhow::Result<Ending> {
+        let sentence = self.context.topic(claim.subject()).not_cleared();
+        self.context.voice.note(&sentence);
+        self.account.settle(CallOutcome::Busy);
+        self.release(store, claim, None, "processes of an earlier attempt could not be ended")?;
+        Ok(Ending::Status(self.args.conflict_exit_code()))
+    }
+
+    /// Spends a claim whose command never ran.
+    fn release(
+        &mut self,
+        mut store: SqliteStore,
+        claim: Claim,
+        outcome: Option<Outcome>,
+        reason: &str,
+    ) -> Result<(), StoreError> {
         let completion = Completion {
             verdict: Verdict::Released { rest: None },
-            outcome: Some(Outcome::Exited(status)),
-            reason: Some(reason),
+            outcome,
+            reason: Some(reason.to_owned()),
             run: None,
             output: None,
         };
         let fence = claim.attempt().fence;
         let spent = store.complete(claim, &completion);
         self.live.let_go(fence);
-        self.account.settle(CallOutcome::Error);
-        let _ = spent.map_err(|unrecorded| unrecorded.error)?;
-        Ok(Ending::Status(status))
-    }
-
-    /// Predecessors that cannot be ended keep the key.
-    fn give_back(&mut self, mut store: SqliteStore, claim: Claim) -> anyhow::Result<Ending> {
-        let key = claim.subject().key.clone();
-        let reason = "processes of an earlier attempt could not be ended".to_owned();
-        let sentence = format!("{key}: busy: {reason}; see doubletap show {key}");
-        let completion = Completion {
-            verdict: Verdict::Released { rest: None },
-            outcome: None,
-            reason: Some(reason),
-            run: None,
-            output: None,
-        };
-        let _ = store.complete(claim, &completion).map_err(|unrecorded| unrecorded.error)?;
-        self.context.voice.note(&sentence);
-        self.account.settle(CallOutcome::Busy);
-        Ok(Ending::Status(self.args.conflict_exit_code()))
+        spent.map(drop).map_err(|unrecorded| unrecorded.error)
     }
 }
 
-/// Ends whoever is left of earlier attempts; says whether nobody is.
-fn clear_remains(store: &mut SqliteStore, claim: &Claim) -> Result<bool, StoreError> {
-    let mut emptied: Vec<Fence> = Vec::new();
+/// What the command finds in its environment, as far as only the claim says.
+fn late_variables(attempt: &Attempt) -> [(&'static str, String); 3] {
+    [
+        (FENCE, attempt.fence.0.to_string()),
+        (ATTEMPT, attempt.number.to_string()),
+        (IDEMPOTENCY_KEY, attempt.operation.to_string()),
+    ]
+}
+
+/// Whether nobody of earlier attempts is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cleared {
+    Yes,
+    No,
+}
+
+/// Ends whoever is left of earlier attempts.
+fn clear_remains(store: &mut SqliteStore, claim: &Claim) -> Result<Cleared, StoreError> {
     for before in claim.remains() {
         let same_boot = before.holder.boot_id == claim.attempt().holder.boot_id;
-        match same_boot.then(|| group::clear_of(before, CLEARING)) {
-            Some(Presence::Somebody) => return Ok(false),
+        let group = before.group.filter(|_| same_boot);
+        match group.map(|group| group::clear(&group, CLEARING)) {
+            Some(Presence::Somebody) => return Ok(Cleared::No),
             // What cannot be seen from here is left to the fence.
             Some(Presence::Elsewhere) => {}
-            Some(Presence::Nobody) | None => emptied.push(before.fence),
+            Some(Presence::Nobody) | None => store.mark_empty(before.fence)?,
         }
     }
-    emptied.into_iter().try_for_each(|fence| store.mark_empty(fence)).map(|()| true)
+    Ok(Cleared::Yes)
 }

@@ -1,7 +1,7 @@
 //! The thread that keeps a claim while its command runs.
 //!
-//! It alone touches the store meanwhile: it notes what the command is, renews
-//! the lease every quarter of it, and tells the owner of the command when the
+//! It alone touches the store meanwhile: it renews the lease every quarter of
+//! it, and tells the owner of the command when the
 //! claim is lost. A store that is slow or locked holds up nobody else.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 
 use crate::claim::attempt::Ownership;
-use crate::claim::holder::Group;
 use crate::process::wake::{Bell, Reason};
 use crate::report::voice::Voice;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Owned, Store as _, StoreError};
+
+/// The pause after a renewal that failed.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// What protects a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +33,10 @@ pub(super) enum Guard {
 pub(super) struct Keeping {
     /// Whose it is.
     pub(super) owner: Ownership,
-    /// What its command is.
-    pub(super) group: Group,
     /// The length of its lease.
     pub(super) lease: Duration,
+    /// How long one renewal may take.
+    pub(super) limit: Duration,
     /// What protects it.
     pub(super) guard: Guard,
     /// When the claim was sent.
@@ -101,39 +103,21 @@ struct Work {
 
 impl Work {
     fn run(&mut self, stopped: &Receiver<()>) {
-        let mut noted = self.note_group();
-        while stopped.recv_timeout(self.pause(noted)) == Err(RecvTimeoutError::Timeout) {
-            if !noted {
-                noted = self.note_group();
-            }
+        while stopped.recv_timeout(self.pause()) == Err(RecvTimeoutError::Timeout) {
             self.renew();
         }
     }
 
-    fn pause(&self, noted: bool) -> Duration {
+    /// How long to wait for the next renewal: a quarter of the lease, and less
+    /// after one that failed.
+    fn pause(&self) -> Duration {
         let quarter = self.keeping.lease / 4;
-        if noted && !self.told { quarter } else { quarter.min(Duration::from_secs(1)) }
-    }
-
-    /// Notes what the command is; says whether that is in.
-    fn note_group(&mut self) -> bool {
-        let limit = self.keeping.lease / 8;
-        let noted = self.store.started(&self.keeping.owner, self.keeping.group, limit);
-        match noted {
-            Ok(owned) => {
-                self.check(owned);
-                true
-            }
-            Err(_) => false,
-        }
+        if self.told { quarter.min(AGAIN) } else { quarter }
     }
 
     fn renew(&mut self) {
-        if !self.told && self.renewed.elapsed() < self.keeping.lease / 5 {
-            return;
-        }
         let sent = Instant::now();
-        match self.store.renew(&self.keeping.owner, self.keeping.lease / 8) {
+        match self.store.renew(&self.keeping.owner, self.keeping.limit) {
             Ok(owned) => {
                 self.renewed = sent;
                 self.told = false;
@@ -147,7 +131,7 @@ impl Work {
         if !self.told {
             self.told = true;
             let key = &self.keeping.owner.subject.key;
-            self.voice.note(&format!("{key}: the claim cannot be renewed at present: {error}"));
+            self.voice.warn(&format!("{key}: the claim cannot be renewed at present: {error}"));
         }
         let over = self.renewed.elapsed() >= self.keeping.lease * 3 / 4;
         if over && self.keeping.guard == Guard::Lease {

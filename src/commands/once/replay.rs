@@ -14,7 +14,6 @@ use crate::cli::once::ReplayArg;
 use crate::exit::{self, Ending};
 use crate::process::capture::{Delivery, write_all};
 use crate::process::frames::{self, Stream};
-use crate::report::line::CallOutcome;
 use crate::store::Store as _;
 use crate::store::sqlite::SqliteStore;
 
@@ -37,8 +36,7 @@ impl Call<'_> {
         // end of the process closes the file faster than SQLite does.
         std::mem::forget(store);
         self.account.in_store(began);
-        self.account.about(attempt);
-        self.account.settle(CallOutcome::Replayed);
+        self.account.replayed(attempt);
         let delivery = output.map_or(Delivery::Complete, |frames| play(&frames));
         self.remark(attempt, &delivery);
         let outcome = attempt.outcome().unwrap_or(Outcome::Exited(0));

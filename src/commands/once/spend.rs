@@ -12,7 +12,6 @@ use crate::exit::{self, Ending};
 use crate::process::capture::{Captured, Delivery};
 use crate::process::supervise::{Ended, Held};
 use crate::report::line::CallOutcome;
-use crate::report::sentences;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
     Completion, Keep, Liveness as _, LostWhy, Output, Owned, Store as _, StoreError, Trouble,
@@ -124,7 +123,7 @@ impl Call<'_> {
                 told = true;
                 let left = for_people(give_up.saturating_duration_since(Instant::now()));
                 let key = &self.request.subject.key;
-                self.context.voice.note(&format!(
+                self.context.voice.warn(&format!(
                     "{key}: its end cannot be recorded yet, trying for another {left}: {error}"
                 ));
             }
@@ -159,15 +158,15 @@ impl Call<'_> {
     }
 
     fn not_recorded(&mut self, outcome: Outcome, error: &StoreError) -> Ending {
-        let flags = self.context.flags();
-        let sentence = sentences::not_recorded(&self.request.subject, outcome, error, &flags);
-        self.context.voice.warn(&sentence);
+        let topic = self.context.topic(&self.request.subject);
+        self.context.voice.warn(&topic.not_recorded(outcome, error));
         self.account.settle(CallOutcome::NotRecorded);
         Ending::Status(exit::NOT_RECORDED)
     }
 
     fn lost(&mut self, outcome: Outcome, why: LostWhy) -> Ending {
-        self.context.voice.warn(&sentences::lost(&self.request.subject, outcome, why));
+        let topic = self.context.topic(&self.request.subject);
+        self.context.voice.warn(&topic.lost(outcome, why));
         self.account.settle(CallOutcome::Lost);
         Ending::Status(exit::LOST)
     }

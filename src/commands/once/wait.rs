@@ -15,15 +15,12 @@ use crate::claim::duration::Limit;
 use crate::claim::fence::Fence;
 use crate::claim::holder::Life;
 use crate::claim::id::Token;
-use crate::claim::time::Clock as _;
 use crate::exit::Ending;
 use crate::process::ancestors;
 use crate::process::live::LiveFile;
-use crate::process::signals::{Arrival, tells_to_end};
 use crate::process::wake::{Reason, wait_readable};
 use crate::report::document::ms;
 use crate::report::line::CallOutcome;
-use crate::report::sentences;
 use crate::store::{Store, StoreError};
 
 use super::Call;
@@ -98,19 +95,20 @@ impl Waiting {
 impl Call<'_> {
     /// Waits until it makes sense to ask again, or ends the call.
     pub(super) fn wait(&mut self, busy: &Busy) -> anyhow::Result<Woken> {
-        let subject = self.request.subject.clone();
         if matches!(busy.why, BusyWhy::Held(_)) && is_held_above(&busy.attempt) {
             return Ok(Woken::Over(self.nested(busy.attempt.clone())));
         }
-        let patient = self.waiting.limit != Limit::After(Duration::ZERO);
+        let topic = self.context.topic(&self.request.subject);
         let left = self.waiting.left();
         if left == Some(Duration::ZERO) {
-            let now = self.context.clock.now().wall;
             let sentence = match self.waiting.began {
-                Some(began) if patient => sentences::waited(&subject, began.elapsed()),
-                _ => sentences::busy(&subject, busy, now),
+                Some(began) => topic.waited(busy, began.elapsed()),
+                None => topic.busy(busy),
             };
             return Ok(Woken::Over(self.busy(busy, &sentence)));
+        }
+        if self.waiting.began.is_none() {
+            self.context.voice.tell(|| topic.waits(&busy.attempt));
         }
         let began = Instant::now();
         self.waiting.began.get_or_insert(began);
@@ -163,10 +161,7 @@ impl Call<'_> {
             }
             Some(signals) => {
                 wait_readable([waker.fd(), signals.fd()], limit)?;
-                let told = signals.arrivals().into_iter().find_map(|arrival| match arrival {
-                    Arrival::Forward(signal, _) if tells_to_end(signal) => Some(signal),
-                    _ => None,
-                });
+                let told = signals.told_to_end();
                 if let Some(signal) = told {
                     self.account.settle(CallOutcome::Busy);
                     return Ok(Woken::Over(Ending::Signal(signal as u8)));

@@ -6,17 +6,17 @@
 
 use rusqlite::{Transaction, params};
 
-use super::reading::{Depth, attempts, with_lives};
-use super::steps::{StepError, Sync};
+use super::reading::{Depth, attempts};
+use super::steps::{Commit, StepError};
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Attempt, Remains, State};
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
-use crate::claim::holder::Holder;
+use crate::claim::holder::Claimant;
 use crate::claim::key::Subject;
 use crate::claim::time::Now;
-use crate::store::{Answer, Hold, Liveness, StoreError, Trouble, row};
+use crate::store::{Answer, Hold, Liveness, StoreError, Trouble, row, with_lives};
 
 /// How often an insert is tried before it is an internal error: OR IGNORE
 /// also swallows a constraint that has nothing to do with racing.
@@ -26,17 +26,17 @@ impl SqliteStore {
     pub(super) fn claim_locked(
         &mut self,
         request: &Request,
-        holder: &Holder,
+        claimant: &Claimant,
         liveness: &mut dyn Liveness,
     ) -> Result<Answer, StoreError> {
         let mut held = Vec::new();
         let limit = self.patience.limit;
-        let answer = self.write(Sync::Full, limit, |step, now| {
+        let answer = self.write(Commit::Claim, limit, |step, now| {
             let chain = attempts(step, &request.subject, Depth::Decision)?;
             let chain = with_lives(chain, liveness)?;
             Ok(match decide(&chain, request, now) {
                 Decision::Run(plan) => {
-                    Answer::Won(insert(step, (request, holder), &plan, now, liveness, &mut held)?)
+                    Answer::Won(insert(step, (request, claimant), &plan, now, liveness, &mut held)?)
                 }
                 Decision::Claimed(attempt) => {
                     let remains = unlooked(step, &request.subject)?;
@@ -60,7 +60,7 @@ impl SqliteStore {
 
 fn insert(
     step: &Transaction<'_>,
-    (request, holder): (&Request, &Holder),
+    (request, claimant): (&Request, &Claimant),
     plan: &Plan,
     now: &Now,
     liveness: &mut dyn Liveness,
@@ -72,7 +72,7 @@ fn insert(
     for _ in 0..INSERTS {
         let (fence, inode) = next_fence(step, now, liveness)?;
         held.push(fence);
-        let attempt = row::claimed(request, holder, plan, fence, inode, now);
+        let attempt = row::claimed(request, claimant, plan, fence, inode, now);
         if rows::insert(step, &request.subject, &attempt)? {
             let remains = match attempt.generation {
                 1 => Vec::new(),
@@ -115,18 +115,26 @@ fn interrupt(
     )))
 }
 
+/// How many fences in a row may be held by somebody before it is clear that
+/// somebody holds them all.
+const OCCUPIED: u32 = 1000;
+
 /// The store's next fence, with its holder's lock taken.
 pub(super) fn next_fence(
     step: &Transaction<'_>,
     now: &Now,
     liveness: &mut dyn Liveness,
 ) -> Result<(Fence, Option<u64>), StepError> {
-    loop {
+    for _ in 0..OCCUPIED {
         let fence = advance_fence(step, now)?;
         if let Hold::Taken(inode) = liveness.hold(fence)? {
             return Ok((fence, inode));
         }
     }
+    Err(StepError::Store(StoreError::new(
+        Trouble::Other,
+        "another program holds a lock on all of the store's lock file (.live); end it, and try again",
+    )))
 }
 
 /// The store's next fence.

@@ -1,13 +1,13 @@
 //! What a person decides about a key: to forget it, or how it ended.
 
 use super::claiming::advance_fence;
-use super::reading::{Depth, attempts, with_lives};
-use super::steps::Sync;
+use super::reading::{Depth, attempts};
+use super::steps::{Commit, StepError};
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Remains, State};
 use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
-use crate::store::{self, Dropped, Force, Liveness, StoreError, row};
+use crate::store::{Dropped, Force, Liveness, StoreError, Trouble, row, with_lives};
 
 impl SqliteStore {
     pub(super) fn drop_key(
@@ -16,9 +16,9 @@ impl SqliteStore {
         force: Force,
         liveness: &mut dyn Liveness,
     ) -> Result<Dropped, StoreError> {
-        let token = store::nobodys_token()?;
+        let token = row::nobodys_token()?;
         let limit = self.patience.limit;
-        self.write(Sync::Full, limit, |step, now| {
+        self.write(Commit::Record, limit, |step, now| {
             let chain = with_lives(attempts(step, subject, Depth::Decision)?, liveness)?;
             let newest = chain.first().filter(|s| s.attempt.state != State::Forgotten);
             let Some(newest) = newest else {
@@ -31,11 +31,11 @@ impl SqliteStore {
             if before.state == State::Running {
                 let end = row::cut_off(now);
                 let remains = row::remains_of(newest);
-                let (row, to) = (before.ownership(subject), (State::Forgotten, &end));
-                rows::update_end(step, &row, State::Running, to, remains)?;
+                let (owned, to) = (before.ownership(subject), (State::Forgotten, &end));
+                written(rows::update_end(step, &owned, State::Running, to, remains)?)?;
             }
             let fence = advance_fence(step, now)?;
-            rows::insert(step, subject, &row::tombstone(before, fence, token, now))?;
+            written(rows::insert(step, subject, &row::tombstone(before, fence, token, now))?)?;
             Ok(Dropped::Yes)
         })
     }
@@ -47,19 +47,30 @@ impl SqliteStore {
         liveness: &mut dyn Liveness,
     ) -> Result<Dropped, StoreError> {
         let limit = self.patience.limit;
-        self.write(Sync::Full, limit, |step, now| {
+        self.write(Commit::Record, limit, |step, now| {
             let chain = with_lives(attempts(step, subject, Depth::Decision)?, liveness)?;
             let Some(newest) = chain.first() else {
                 return Ok(Dropped::Absent);
             };
-            if let Some(refusal) = store::not_to_be_settled(newest, now) {
+            if let Some(refusal) = row::not_to_be_settled(newest, now) {
                 return Ok(refusal);
             }
             let before = &newest.attempt;
             let (state, end) = row::settled(outcome, now);
-            let row = before.ownership(subject);
-            rows::update_end(step, &row, before.state, (state, &end), Remains::None)?;
+            let owned = before.ownership(subject);
+            written(rows::update_end(step, &owned, before.state, (state, &end), Remains::None)?)?;
             Ok(Dropped::Yes)
         })
     }
+}
+
+/// Requires that a row was written: under the lock nothing can be in the way.
+fn written(row: bool) -> Result<(), StepError> {
+    if row {
+        return Ok(());
+    }
+    Err(StepError::Store(StoreError::new(
+        Trouble::Other,
+        "the store did not take what was to be written; nothing was changed",
+    )))
 }

@@ -2,55 +2,22 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, named_params, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::steps::Sync;
+use super::steps::Commit;
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Ownership, State};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
-use crate::claim::holder::{Group, Reach};
-use crate::store::{self, Completion, LostWhy, Owned, StoreError, Unrecorded, row};
+use crate::store::{Completion, LostWhy, Owned, StoreError, Unrecorded, row};
 
 impl SqliteStore {
-    pub(super) fn note_group(
-        &mut self,
-        owner: &Ownership,
-        group: Group,
-        limit: Duration,
-    ) -> Result<Owned, StoreError> {
-        self.write(Sync::Normal, limit, |step, _| {
-            let rows = step.execute(
-                "UPDATE attempt SET group_reach = :reach, group_id = :id, group_start = :start,
-                    group_session = :session, group_namespace = :pid_namespace
-                 WHERE fence = :fence AND token = :token AND kind = :kind
-                    AND namespace = :namespace AND key = :key AND state = 'running'",
-                named_params! {
-                    ":reach": match group.reach {
-                        Reach::Group => "group",
-                        Reach::Process => "process",
-                    },
-                    ":id": group.id,
-                    ":start": group.start.0.cast_signed(),
-                    ":session": group.session,
-                    ":pid_namespace": group.pid_namespace.0.cast_signed(),
-                    ":fence": owner.fence.0,
-                    ":token": owner.token.0,
-                    ":kind": owner.subject.kind.as_str(),
-                    ":namespace": owner.subject.namespace.as_str(),
-                    ":key": owner.subject.key.as_str(),
-                },
-            )?;
-            Ok(owned(step, owner, rows == 1)?)
-        })
-    }
-
     pub(super) fn extend_lease(
         &mut self,
         owner: &Ownership,
         limit: Duration,
     ) -> Result<Owned, StoreError> {
-        self.write(Sync::Normal, limit, |step, now| {
+        self.write(Commit::Note, limit, |step, now| {
             let rows = step.execute(
                 "UPDATE attempt SET until_boot_ms = ? + lease_ms
                  WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ?
@@ -75,7 +42,7 @@ impl SqliteStore {
     ) -> Result<Owned, Unrecorded> {
         let owner = claim.ownership();
         let limit = self.patience.limit;
-        let written = self.write(Sync::Full, limit, |step, now| {
+        let written = self.write(Commit::Record, limit, |step, now| {
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
             let mine = rows::update_end(step, &owner, State::Running, (state, &end), remains)?;
@@ -92,7 +59,7 @@ impl SqliteStore {
 
     pub(super) fn note_nobody_left(&mut self, fence: Fence) -> Result<(), StoreError> {
         let limit = self.patience.limit;
-        self.write(Sync::Normal, limit, |step, _| {
+        self.write(Commit::Note, limit, |step, _| {
             step.execute("UPDATE attempt SET emptied = 1 WHERE fence = ?", [fence.0])?;
             Ok(())
         })
@@ -111,5 +78,5 @@ fn owned(step: &Connection, owner: &Ownership, written: bool) -> rusqlite::Resul
         )
         .optional()?;
     let state = found.as_deref().and_then(State::parse);
-    Ok(Owned::Lost(state.map_or(LostWhy::Missing, store::lost_to)))
+    Ok(Owned::Lost(state.map_or(LostWhy::Missing, row::lost_to)))
 }

@@ -26,8 +26,20 @@ pub(super) fn open(
     let Some(standing) = place::prepare(path, access)? else {
         return Ok(None);
     };
+    if standing == Standing::ReadOnly
+        && size(&beside(path, "-wal")) > 0
+        && !beside(path, "-shm").exists()
+    {
+        return Err(StoreError::new(
+            Trouble::Refused,
+            format!(
+                "the store {} has a log ({}-wal) that cannot be read without writing beside it; read it as its owner",
+                path.display(),
+                path.display()
+            ),
+        ));
+    }
     let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
-    let log = fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len());
     let mut connection = connect(path, standing).map_err(told)?;
     let patience = Patience::install(&mut connection, timeout).map_err(told)?;
     let version = retried(&patience, || version(&connection)).map_err(told)?;
@@ -48,7 +60,10 @@ pub(super) fn open(
     // Whoever finds the log empty makes sure that its name survives power loss
     // before anything is written to it; whoever finds it filled can rely on
     // the others having done so.
-    if log == 0 && access == Access::Write {
+    // (While the tables are made the rollback journal's name is not synced; a
+    // power cut there can leave a store that is damaged and has recorded
+    // nothing.)
+    if access == Access::Write && size(&beside(path, "-wal")) == 0 {
         place::sync_folder(&place::folder_of(path)).map_err(|why| {
             StoreError::new(Trouble::Other, format!("the store's folder cannot be synced: {why}"))
         })?;
@@ -62,10 +77,10 @@ fn connect(path: &Path, standing: Standing) -> rusqlite::Result<Connection> {
         Standing::Ours => {
             Connection::open_with_flags(path, base | OpenFlags::SQLITE_OPEN_READ_WRITE)?
         }
-        Standing::ReadOnly if has_log(path) => {
+        Standing::ReadOnly if beside(path, "-shm").exists() => {
             Connection::open_with_flags(path, base | OpenFlags::SQLITE_OPEN_READ_ONLY)?
         }
-        // Without a log the file is all there is; SQLite would create one.
+        // With an empty log the file is all there is; SQLite would create more.
         Standing::ReadOnly => Connection::open_with_flags(
             immutable_uri(path),
             base | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
@@ -76,8 +91,8 @@ fn connect(path: &Path, standing: Standing) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn has_log(path: &Path) -> bool {
-    beside(path, "-wal").exists() && beside(path, "-shm").exists()
+fn size(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
 /// One of SQLite's own files beside a store.

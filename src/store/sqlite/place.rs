@@ -48,6 +48,11 @@ pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, S
     Ok(Some(standing))
 }
 
+/// The device and inode of a file; nothing when it is gone.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
 /// The folder that a path lies in.
 pub(super) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {

@@ -6,17 +6,17 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::rows::COLUMNS;
 use super::{SqliteStore, rows};
-use crate::claim::attempt::{Attempt, Origin, State};
-use crate::claim::decide::{Decision, Request, Seen, decide};
+use crate::claim::attempt::Attempt;
+use crate::claim::decide::{Decision, Request, decide};
 use crate::claim::fence::Fence;
-use crate::claim::holder::Life;
 use crate::claim::key::{Namespace, Subject};
-use crate::store::{Chain, Liveness, StoreError};
+use crate::store::{Chain, Liveness, StoreError, row, with_lives};
 
 /// How much of a chain is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// Down to the first attempt that is not a rerun: what a decision needs.
+    /// Down to the first attempt that is not passed over: what a decision
+    /// needs.
     Decision,
     /// All of it.
     Whole,
@@ -35,30 +35,15 @@ pub(super) fn attempts(
     let key = params![subject.kind.as_str(), subject.namespace.as_str(), subject.key.as_str()];
     let mut rows = statement.query(key)?;
     let mut chain = Vec::new();
-    while let Some(row) = rows.next()? {
-        let attempt = rows::attempt(row)?;
-        let enough = depth == Depth::Decision && attempt.origin != Origin::Rerun;
+    while let Some(found) = rows.next()? {
+        let attempt = rows::attempt(found)?;
+        let enough = depth == Depth::Decision && !row::may_be_passed_over(&attempt);
         chain.push(attempt);
         if enough {
             break;
         }
     }
     Ok(chain)
-}
-
-/// Adds what is known of the holders.
-pub(super) fn with_lives(
-    attempts: Vec<Attempt>,
-    liveness: &mut dyn Liveness,
-) -> Result<Vec<Seen>, StoreError> {
-    let seen = attempts.into_iter().map(|attempt| {
-        let life = match attempt.state {
-            State::Running => liveness.probe(&attempt)?,
-            _ => Life::Gone,
-        };
-        Ok(Seen { attempt, life })
-    });
-    seen.collect()
 }
 
 impl SqliteStore {

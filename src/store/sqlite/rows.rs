@@ -213,13 +213,15 @@ pub(super) fn insert(
     let mut statement = connection.prepare(
         "INSERT OR IGNORE INTO attempt (fence, kind, namespace, key, generation, state, operation,
             number, rerun, token, fingerprint, command, command_words, host, boot_id, pid,
-            pid_start, pid_namespace, lock_inode, emptied, lease_ms, until_boot_ms, started_ms,
-            ended_ms)
+            pid_start, pid_namespace, lock_inode, group_reach, group_id, group_start, group_session,
+            group_namespace, emptied, lease_ms, until_boot_ms, started_ms, ended_ms)
          VALUES (:fence, :kind, :namespace, :key, :generation, :state, :operation,
             :number, :rerun, :token, :fingerprint, :command, :command_words, :host, :boot_id, :pid,
-            :pid_start, :pid_namespace, :lock_inode, :emptied, :lease_ms, :until_boot_ms,
-            :started_ms, :ended_ms)",
+            :pid_start, :pid_namespace, :lock_inode, :group_reach, :group_id, :group_start,
+            :group_session, :group_namespace, :emptied, :lease_ms, :until_boot_ms, :started_ms,
+            :ended_ms)",
     )?;
+    let group = attempt.group.as_ref();
     let rows = statement.execute(named_params! {
         ":fence": attempt.fence.0,
         ":kind": subject.kind.as_str(),
@@ -240,6 +242,14 @@ pub(super) fn insert(
         ":pid_start": attempt.holder.start.0.cast_signed(),
         ":pid_namespace": attempt.holder.pid_namespace.0.cast_signed(),
         ":lock_inode": attempt.lock_inode.map(u64::cast_signed),
+        ":group_reach": group.map(|group| match group.reach {
+            Reach::Group => "group",
+            Reach::Process => "process",
+        }),
+        ":group_id": group.map(|group| group.id),
+        ":group_start": group.map(|group| group.start.0.cast_signed()),
+        ":group_session": group.map(|group| group.session),
+        ":group_namespace": group.map(|group| group.pid_namespace.0.cast_signed()),
         ":emptied": attempt.remains == Remains::None,
         ":lease_ms": to_ms(attempt.lease),
         ":until_boot_ms": attempt.until.at.0,

@@ -13,7 +13,7 @@ use crate::claim::time::Now;
 use crate::store::{StoreError, Trouble};
 
 use super::SqliteStore;
-use super::failure;
+use super::{failure, place};
 
 /// Frames of the write-ahead log after which the process that completes brings
 /// them into the file. A lone reader indexes the whole log when it opens
@@ -24,13 +24,19 @@ const CHECKPOINT_FRAMES: u32 = 48;
 /// The largest log that is left lying about after a large write, in bytes.
 const JOURNAL_LIMIT: u32 = 1 << 20;
 
-/// What a commit promises.
+/// What a commit promises, and what it does on the side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sync {
-    /// It survives power loss when it returns.
-    Full,
+pub(super) enum Commit {
+    /// It survives power loss when it returns. Somebody waits for it, so the
+    /// log is left to others.
+    Claim,
+    /// It survives power loss when it returns, and brings a grown log into the
+    /// file: everything has been delivered.
+    Record,
     /// It may be undone by power loss, and never by a crash of ours.
-    Normal,
+    Note,
+    /// The same, and it brings a grown log into the file.
+    Sweep,
 }
 
 /// How long to wait for other programs' locks; shared with the busy handler of
@@ -102,12 +108,12 @@ impl SqliteStore {
     /// beginning.
     pub(super) fn write<T>(
         &mut self,
-        sync: Sync,
+        commit: Commit,
         limit: Duration,
         mut step: impl FnMut(&Transaction<'_>, &Now) -> Result<T, StepError>,
     ) -> Result<T, StoreError> {
         self.patience.begin(limit);
-        self.prepare_to_write(sync)?;
+        self.prepare_to_write(commit)?;
         for tries in 0.. {
             match self.try_write(&mut step) {
                 Ok(value) => return Ok(value),
@@ -125,8 +131,21 @@ impl SqliteStore {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let value = step(&transaction, &self.clock.now())?;
+        self.require_same_file()?;
         transaction.commit()?;
         Ok(value)
+    }
+
+    /// What is written to a file that has lost its name is lost: another call
+    /// would find another file there, or none.
+    fn require_same_file(&self) -> Result<(), StoreError> {
+        if place::identity(&self.path) == Some(self.file) {
+            return Ok(());
+        }
+        Err(StoreError::new(
+            Trouble::Refused,
+            format!("the store {} was removed or replaced while it was open", self.path.display()),
+        ))
     }
 
     fn again_or(&self, tries: i32, error: &rusqlite::Error) -> Result<(), StoreError> {
@@ -136,21 +155,26 @@ impl SqliteStore {
         Err(self.failure(error))
     }
 
-    fn prepare_to_write(&mut self, sync: Sync) -> Result<(), StoreError> {
-        if self.sync == Some(sync) {
+    fn prepare_to_write(&mut self, commit: Commit) -> Result<(), StoreError> {
+        if self.commit == Some(commit) {
             return Ok(());
         }
-        if self.sync.is_none() {
-            tune(&self.connection).map_err(|error| self.failure(&error))?;
-            self.sync = Some(Sync::Full);
-            return self.prepare_to_write(sync);
-        }
-        let pragma = match sync {
-            Sync::Full => "PRAGMA synchronous = FULL",
-            Sync::Normal => "PRAGMA synchronous = NORMAL",
+        let pragmas = match commit {
+            Commit::Claim => format!(
+                "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = {JOURNAL_LIMIT};"
+            ),
+            Commit::Record => {
+                format!(
+                    "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {CHECKPOINT_FRAMES};"
+                )
+            }
+            Commit::Note => "PRAGMA synchronous = NORMAL;".to_owned(),
+            Commit::Sweep => format!(
+                "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {CHECKPOINT_FRAMES}; PRAGMA journal_size_limit = {JOURNAL_LIMIT};"
+            ),
         };
-        self.connection.execute_batch(pragma).map_err(|error| self.failure(&error))?;
-        self.sync = Some(sync);
+        self.connection.execute_batch(&pragmas).map_err(|error| self.failure(&error))?;
+        self.commit = Some(commit);
         Ok(())
     }
 }
@@ -173,11 +197,4 @@ impl From<StoreError> for StepError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
-}
-
-/// Prepares a connection to write; one that only reads saves the time.
-fn tune(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(&format!(
-        "PRAGMA wal_autocheckpoint = {CHECKPOINT_FRAMES}; PRAGMA journal_size_limit = {JOURNAL_LIMIT};"
-    ))
 }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, named_params};
 
 use super::SqliteStore;
-use super::steps::Sync;
+use super::steps::Commit;
 use crate::claim::duration::to_ms;
 use crate::claim::key::Namespace;
 use crate::claim::time::Now;
@@ -32,7 +32,8 @@ fn replaced_by(later: &str, record: &str) -> String {
 }
 
 /// Whether a row is the newest of a finished key that goes whole. A key is
-/// spared while a promised record of it is in force: under a rerun that failed
+/// spared while processes of it may be about that nobody has looked for, and
+/// while a promised record of it is in force: under a rerun that failed
 /// lies one.
 fn goes_whole() -> String {
     format!(
@@ -40,12 +41,16 @@ fn goes_whole() -> String {
         AND newest.ended_ms < :horizon
         AND NOT EXISTS (SELECT 1 FROM attempt AS later
             WHERE {later} AND later.generation > newest.generation)
+        AND NOT EXISTS (SELECT 1 FROM attempt AS unlooked
+            WHERE {unlooked} AND unlooked.emptied = 0
+            AND unlooked.state IN ('interrupted', 'forgotten'))
         AND (:promised OR NOT EXISTS (SELECT 1 FROM attempt AS record
             WHERE {record} AND record.state = 'done' AND record.promised = 1
             AND (record.expires_ms IS NULL OR record.expires_ms > :now)
             AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {replaced})))",
         later = same_key("later", "newest"),
         record = same_key("record", "newest"),
+        unlooked = same_key("unlooked", "newest"),
         replaced = replaced_by("later", "record"),
     )
 }
@@ -111,7 +116,7 @@ impl SqliteStore {
                     self.read(|connection| batch(connection, sweep, &now, after))?
                 }
                 SweepMode::Remove => self
-                    .write(Sync::Normal, limit, |step, now| Ok(batch(step, sweep, now, after)?))?,
+                    .write(Commit::Sweep, limit, |step, now| Ok(batch(step, sweep, now, after)?))?,
             };
             total.keys += swept.keys;
             total.attempts += swept.attempts;

@@ -1,0 +1,170 @@
+//! What callers say to a store, and what it answers.
+
+use std::time::Duration;
+
+use crate::claim::attempt::{Attempt, OutputSummary, Promise};
+use crate::claim::held::Claim;
+use crate::claim::holder::Life;
+use crate::claim::key::{Namespace, Subject};
+use crate::claim::outcome::Outcome;
+use crate::claim::time::{Expiry, WallMs};
+
+use super::StoreError;
+
+/// Whether a row is still its owner's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Owned {
+    /// It is, and the write is in.
+    Yes,
+    /// It is not: nothing was changed.
+    Lost(LostWhy),
+}
+
+/// Why a row is not its owner's any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostWhy {
+    /// There is no such row: pruned, or another store.
+    Missing,
+    /// Another attempt took its place, or it was forgotten.
+    Superseded,
+    /// It has an outcome already.
+    AlreadyDone,
+}
+
+/// What becomes of an attempt at its end.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Its outcome is a record.
+    Recorded {
+        /// How long it is replayed.
+        keep: Keep,
+    },
+    /// The key is released for the next call.
+    Released {
+        /// How long the key stays busy first.
+        rest: Option<Duration>,
+    },
+}
+
+/// How long a record is replayed, counted from completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Nothing: until it is pruned.
+    pub span: Option<Duration>,
+    /// Whether the caller asked for it.
+    pub promise: Promise,
+}
+
+impl Keep {
+    /// The instant at which a record completed at `at` expires.
+    #[must_use]
+    pub fn expiry(self, at: WallMs) -> Expiry {
+        self.span.map_or(Expiry::Never, |span| Expiry::At(at.plus(span)))
+    }
+}
+
+/// Everything an owner says about the end of its attempt.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// What becomes of the attempt.
+    pub verdict: Verdict,
+    /// How the command ended, if it was started.
+    pub outcome: Option<Outcome>,
+    /// Why, where the outcome alone does not say it.
+    pub reason: Option<String>,
+    /// How long it ran, if it did.
+    pub run: Option<Duration>,
+    /// What it wrote, as frames, if that is kept.
+    pub output: Option<Output>,
+}
+
+/// Recorded output, as frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Both streams in the order in which they arrived.
+    pub frames: Vec<u8>,
+    /// How much it is, and whether it is all.
+    pub summary: OutputSummary,
+}
+
+/// A completion that could not be written; the claim is not spent.
+#[derive(Debug)]
+pub struct Unrecorded {
+    /// Still to be spent.
+    pub claim: Claim,
+    /// Why.
+    pub error: StoreError,
+}
+
+/// What became of [`Store::forget`] or [`Store::settle`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub enum Dropped {
+    /// It is done.
+    Yes,
+    /// There is no such key.
+    Absent,
+    /// Its holder lives, so nothing was changed.
+    Held(Attempt, Life),
+    /// There was nothing to settle: the newest attempt is not interrupted.
+    Resolved(Attempt),
+}
+
+/// Which keys a sweep is about.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// One namespace, or all of them.
+    pub namespace: Option<Namespace>,
+    /// Keys whose newest attempt ended longer ago than this.
+    pub older_than: Duration,
+    /// Whether records whose promised time still runs go too.
+    pub promised: Promised,
+    /// Whether anything is removed.
+    pub mode: SweepMode,
+}
+
+/// What becomes of records whose promised time still runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promised {
+    /// They stay.
+    Spared,
+    /// They go too.
+    Included,
+}
+
+/// Whether a sweep removes or only counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SweepMode {
+    /// Remove.
+    Remove,
+    /// Count what would be removed.
+    Count,
+}
+
+/// What a sweep removed, or would have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Keys.
+    pub keys: u64,
+    /// Their attempts.
+    pub attempts: u64,
+}
+
+/// A key and its attempts, newest first.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// The key.
+    pub subject: Subject,
+    /// Its attempts.
+    pub attempts: Vec<Attempt>,
+}
+
+/// Whether a living holder is an obstacle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Force {
+    /// It is spared.
+    No,
+    /// It is superseded.
+    Yes,
+}
