@@ -6,6 +6,7 @@
 //! verbs call in here; nothing in here calls out.
 
 pub mod attempt;
+pub mod canonical_json;
 pub mod decide;
 pub mod duration;
 pub mod fence;

@@ -12,9 +12,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::claim::key::{Key, Namespace};
+use crate::exit;
 
 pub use once::OnceArgs;
 pub use operate::{CompleteArgs, ForgetArgs, ListArgs, PruneArgs, ShowArgs};
@@ -25,10 +26,7 @@ pub use operate::{CompleteArgs, ForgetArgs, ListArgs, PruneArgs, ShowArgs};
     name = "doubletap",
     version,
     about = "Makes shell scripts, cron jobs and CI steps safe to run twice",
-    disable_help_subcommand = true,
-    after_help = "Exit statuses: the command's own; 64 usage, 65 the key was used for something else, \
-                  69 claim lost, 70 a person must decide, 73 output not written, 74 not recorded, \
-                  75 busy, 125 doubletap failed, 126 not executable, 127 not found."
+    disable_help_subcommand = true
 )]
 pub struct Cli {
     /// What holds for every verb.
@@ -58,8 +56,8 @@ pub struct Global {
     #[arg(short, long, global = true)]
     pub verbose: bool,
 
-    /// Append one JSON line for each call to this file
-    #[arg(long, global = true, env = "DOUBLETAP_LOG", value_name = "FILE", value_parser = values::path())]
+    /// Append one JSON line for each `once` to this file
+    #[arg(long, global = true, env = "DOUBLETAP_LOG", value_name = "FILE", value_parser = values::log())]
     pub log: Option<PathBuf>,
 
     /// Label the caller in the report
@@ -119,7 +117,16 @@ pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
         }
         _ => parse_as::<Cli>(args.iter()),
     };
-    parsed.map_err(|error| stop(&error, args))
+    let cli = parsed.map_err(|error| stop(&error, args))?;
+    match &cli.verb {
+        Verb::Once(once) if once.command.first().is_some_and(|word| word.is_empty()) => {
+            Err(Stop::Usage(
+                "COMMAND is empty (is a shell variable unset?); see doubletap once --help"
+                    .to_owned(),
+            ))
+        }
+        _ => Ok(cli),
+    }
 }
 
 fn parse_as<'a, P: Parser>(args: impl Iterator<Item = &'a OsString>) -> Result<P, clap::Error> {
@@ -134,7 +141,12 @@ fn parse_as<'a, P: Parser>(args: impl Iterator<Item = &'a OsString>) -> Result<P
 /// `once` as a command line of its own. It is what [`Cli`] makes of it, without
 /// the time that looking for a verb takes: that is a good part of a replay.
 #[derive(Debug, Parser)]
-#[command(name = "doubletap once", bin_name = "doubletap once", version)]
+#[command(
+    name = "doubletap once",
+    bin_name = "doubletap once",
+    about = "Run a command once per key, and replay its output and exit status",
+    long_about = None
+)]
 struct OnceCall {
     #[command(flatten)]
     global: Global,
@@ -144,24 +156,38 @@ struct OnceCall {
 
 fn stop(error: &clap::Error, args: &[OsString]) -> Stop {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Text(error.to_string()),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+        ErrorKind::DisplayVersion => Stop::Text(error.to_string()),
+        ErrorKind::DisplayHelp => Stop::Text(format!("{error}\n{}", exit_statuses())),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             Stop::Usage("what is to be done? see doubletap --help".to_owned())
         }
         ErrorKind::UnknownArgument => {
-            Stop::Usage(missing_dashes(error, args).unwrap_or_else(|| one_line(error)))
+            Stop::Usage(missing_dashes(error, args).unwrap_or_else(|| one_line(error, args)))
         }
-        _ => Stop::Usage(one_line(error)),
+        _ => Stop::Usage(one_line(error, args)),
     }
 }
 
+/// The end of every help text.
+fn exit_statuses() -> String {
+    let lines = exit::ALL.iter().map(|(number, meaning)| format!("  {number:>3}  {meaning}\n"));
+    let lines: String = lines.collect();
+    format!("Exit status: the command's own, and\n{lines}")
+}
+
 /// The first paragraph of what clap says, in one line and without its label.
-fn one_line(error: &clap::Error) -> String {
+fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     let text = error.to_string();
     let paragraph = text.split("\n\n").next().unwrap_or_default();
     let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
-    format!("{line}; see doubletap --help")
+    let command = Cli::command();
+    let verb = args
+        .iter()
+        .filter_map(|arg| arg.to_str())
+        .find(|arg| command.get_subcommands().any(|verb| verb.get_name() == *arg));
+    let help = verb.map_or_else(|| "--help".to_owned(), |verb| format!("{verb} --help"));
+    format!("{line}; see doubletap {help}")
 }
 
 /// A command without the `--` before it looks like an argument too many.
@@ -210,7 +236,7 @@ impl KeyArgs {
     }
 }
 
-/// The words of a command, shown as one line of a message.
+/// The program of a command.
 #[must_use]
 pub fn first_word(command: &[OsString]) -> &OsStr {
     command.first().map_or(OsStr::new(""), OsString::as_os_str)

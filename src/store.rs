@@ -174,4 +174,8 @@ pub trait Store: Send {
     /// # Errors
     /// When the store cannot be written.
     fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError>;
+
+    /// Puts in order what writing has left behind. To be called when nobody
+    /// waits for the caller any more; never fails and never waits.
+    fn tidy(&mut self);
 }

@@ -203,9 +203,7 @@ fn the_key_is_given_once() {
 #[test]
 fn an_empty_command_name_is_no_command() {
     let scene = Scene::new();
-    let done = scene.once("k").command([""]).unchecked().run();
-    assert!(matches!(done.code(), 64 | 127), "ended with {}: {}", done.status, done.complaint());
-    assert_eq!(done.complaint().lines().count(), 1, "{}", done.complaint());
+    refused(&scene, scene.once("k").command([""]), &["COMMAND"]);
 }
 
 #[test]

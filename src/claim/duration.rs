@@ -37,7 +37,7 @@ pub enum Refused {
     TooLong,
     /// Below zero.
     Negative,
-    /// Anything else, in the parser's words.
+    /// Anything else.
     Unreadable(String),
 }
 
@@ -53,7 +53,9 @@ impl fmt::Display for Refused {
             Self::TooShort(least) => write!(f, "at least {}s are needed", least.as_secs()),
             Self::TooLong => write!(f, "it is too long"),
             Self::Negative => write!(f, "it is negative"),
-            Self::Unreadable(why) => write!(f, "{why}; write it like 90s, 10m or 1h30m"),
+            Self::Unreadable(text) => {
+                write!(f, "{text:?} is no duration; write it like 90s, 10m or 1h30m")
+            }
         }
     }
 }
@@ -80,7 +82,7 @@ pub fn parse(text: &str) -> Result<Duration, Refused> {
     }
     let duration = humantime::parse_duration(text).map_err(|why| match why {
         humantime::DurationError::NumberOverflow => Refused::TooLong,
-        other => Refused::Unreadable(other.to_string()),
+        _ => Refused::Unreadable(text.to_owned()),
     })?;
     if duration > MAX {
         return Err(Refused::TooLong);
@@ -143,6 +145,9 @@ pub fn to_ms(duration: Duration) -> i64 {
 /// unless the whole is.
 #[must_use]
 pub fn for_people(duration: Duration) -> String {
+    if duration.is_zero() {
+        return "0s".to_owned();
+    }
     if duration < Duration::from_secs(1) {
         return format!("{}ms", duration.as_millis());
     }

@@ -57,7 +57,7 @@ impl fmt::Display for BadCodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} is no exit status from 0 to 255; write success, any, or a list like 0,3-5",
+            "{:?} is neither an exit status from 0 to 255 nor a range of them; write success, any, or a list like 0,3-5",
             self.0
         )
     }

@@ -1,7 +1,6 @@
 //! `once KEY [options] -- COMMAND [ARG…]`.
 
 use std::ffi::OsString;
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -14,7 +13,7 @@ use crate::exit;
 use super::KeyArgs;
 use super::values::{self, ReportTarget};
 
-/// Arguments of `once`.
+/// Run a command once per key, and replay its output and exit status
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(override_usage = "doubletap once [OPTIONS] KEY -- COMMAND [ARG]...")]
@@ -56,8 +55,8 @@ pub struct OnceArgs {
     on_crash: Option<OnCrashArg>,
 
     /// Refuse after this many unsuccessful attempts
-    #[arg(long, value_name = "N")]
-    pub max_attempts: Option<NonZeroU32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_attempts: Option<u32>,
 
     /// How long a claim lasts unless it is renewed [default: 60s]
     #[arg(long, value_name = "DUR", value_parser = values::claim_ttl)]

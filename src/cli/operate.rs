@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{KeyArgs, values};
 
-/// Arguments of `show`.
+/// Show what is known of a key
 #[derive(Args, Debug)]
 pub struct ShowArgs {
     /// The key.
@@ -18,7 +18,7 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
-/// Arguments of `list`.
+/// List the keys, the newest first
 #[derive(Args, Debug)]
 pub struct ListArgs {
     /// Print one JSON document
@@ -26,7 +26,7 @@ pub struct ListArgs {
     pub json: bool,
 }
 
-/// Arguments of `forget`.
+/// Drop a key on purpose: the next call runs again
 #[derive(Args, Debug)]
 pub struct ForgetArgs {
     /// The key.
@@ -38,7 +38,7 @@ pub struct ForgetArgs {
     pub force: bool,
 }
 
-/// Arguments of `complete`.
+/// Say how an interrupted attempt ended
 #[derive(Args, Debug)]
 pub struct CompleteArgs {
     /// The key.
@@ -54,7 +54,7 @@ pub struct CompleteArgs {
     pub exit_code: u8,
 }
 
-/// Arguments of `prune`.
+/// Remove old records
 #[derive(Args, Debug)]
 pub struct PruneArgs {
     /// Remove keys whose newest attempt ended longer ago than this
@@ -65,7 +65,7 @@ pub struct PruneArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Also remove records whose --ttl still runs, however young
+    /// Also remove records whose --ttl still runs, and allow an age below the longest claim
     #[arg(long)]
     pub force: bool,
 

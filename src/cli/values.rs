@@ -30,6 +30,12 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// The empty path means that there is no log: a variable that switches logging
+/// off is set to nothing.
+pub(super) fn log() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
+}
+
 pub(super) fn store() -> impl TypedValueParser<Value = PathBuf> {
     path().try_map(|path| {
         let scheme = path.to_str().and_then(|text| text.split_once("://"));

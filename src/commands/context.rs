@@ -53,7 +53,7 @@ impl Context {
             voice,
             clock: Arc::new(SystemClock::default()),
             store_timeout: global.store_timeout(),
-            log: global.log,
+            log: global.log.filter(|path| !path.as_os_str().is_empty()),
             source: global.source,
             namespace: global.namespace,
             store,

@@ -45,7 +45,7 @@ struct Call<'a> {
     waker: Option<Waker>,
     signals: Option<Signals>,
     waiting: Waiting,
-    account: Account,
+    account: &'a mut Account,
 }
 
 /// How far a call came without having run anything.
@@ -60,28 +60,36 @@ enum Step {
 
 /// Runs the command, or gives the recorded end again.
 pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> {
-    let request = ask::request(context, args)?;
-    let account = Account::open(context, args, &request)?;
-    let mut call = Call {
-        context,
-        args,
-        live: context.live_file(),
-        waker: None,
-        signals: None,
-        waiting: Waiting::new(args.wait),
-        account,
-        request,
-    };
-    let ending = call.run();
-    if ending.is_err() && !call.account.is_settled() {
-        call.account.settle(CallOutcome::Error);
+    let mut account = Account::open(context, args, &context.subject(args.key.key())?)?;
+    let ending = Call::new(context, args, &mut account).and_then(Call::run);
+    if ending.is_err() && !account.is_settled() {
+        account.settle(CallOutcome::Error);
     }
-    call.account.close(context);
+    account.close(context);
     ending
 }
 
-impl Call<'_> {
-    fn run(&mut self) -> anyhow::Result<Ending> {
+impl<'a> Call<'a> {
+    fn new(
+        context: &'a Context,
+        args: &'a OnceArgs,
+        account: &'a mut Account,
+    ) -> anyhow::Result<Self> {
+        let request = ask::request(context, args)?;
+        account.asked(&request.fingerprint);
+        Ok(Self {
+            context,
+            args,
+            live: context.live_file(),
+            waker: None,
+            signals: None,
+            waiting: Waiting::new(args.wait),
+            account,
+            request,
+        })
+    }
+
+    fn run(mut self) -> anyhow::Result<Ending> {
         match self.step() {
             Ok(Step::Won(store, claim, newborn)) => self.run_claimed(store, claim, newborn),
             Ok(Step::Replay(store, attempt)) => self.replay(store, &attempt),

@@ -24,7 +24,7 @@ pub enum Presence {
 }
 
 /// Notes what a child that was just started is. It is not reaped yet, so its
-/// entry is there even if it has ended.
+/// line in `/proc` is there even if it has ended.
 #[must_use]
 pub fn describe(pid: i32, reach: Reach) -> Group {
     let stat = proc_stat::read(pid);

@@ -32,14 +32,14 @@ pub enum Vital {
     Dead,
 }
 
-/// Reads a process's entry; nothing when there is no such process, or when
+/// Reads what is said of a process; nothing when there is no such process, or when
 /// `/proc` is not there or does not show it.
 #[must_use]
 pub fn read(pid: i32) -> Option<ProcStat> {
     parse(&read_short(&format!("/proc/{pid}/stat"))?)
 }
 
-/// Reads our own entry.
+/// Reads what is said of this process.
 #[must_use]
 pub fn read_own() -> Option<ProcStat> {
     parse(&read_short("/proc/self/stat")?)
@@ -47,8 +47,8 @@ pub fn read_own() -> Option<ProcStat> {
 
 /// Every process that `/proc` shows.
 pub fn all() -> impl Iterator<Item = ProcStat> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| read(entry.file_name().to_str()?.parse().ok()?))
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+    names.filter_map(|found| read(found.file_name().to_str()?.parse().ok()?))
 }
 
 /// The name stands in parentheses and may hold anything, parentheses too.

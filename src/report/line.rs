@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use serde::Serialize;
@@ -67,7 +68,7 @@ pub struct Line {
     /// When to ask again.
     pub retry_after_ms: Option<u64>,
     /// The digest of what was asked for.
-    pub fingerprint: String,
+    pub fingerprint: Option<String>,
     /// How long the call waited for the key.
     pub wait_ms: u64,
     /// How long the call spent in the store.
@@ -88,20 +89,22 @@ pub struct Line {
 
 /// Where a line goes, opened before anything runs.
 #[derive(Debug)]
-pub enum Sink {
-    /// The line is all there is.
-    Replaced(File),
-    /// The line goes after what others wrote.
-    Appended(File),
+pub struct Sink(File);
+
+impl From<OwnedFd> for Sink {
+    fn from(descriptor: OwnedFd) -> Self {
+        Self(descriptor.into())
+    }
 }
 
 impl Sink {
-    /// A file whose contents the line replaces.
+    /// A file whose contents the line replaces. They go at once: a call that
+    /// is killed leaves no line, and not that of the call before.
     ///
     /// # Errors
     /// When it cannot be opened for writing.
     pub fn replace(path: &Path) -> io::Result<Self> {
-        OpenOptions::new().write(true).create(true).truncate(false).open(path).map(Self::Replaced)
+        OpenOptions::new().write(true).create(true).truncate(true).open(path).map(Self)
     }
 
     /// A file that many calls write to at once.
@@ -109,7 +112,7 @@ impl Sink {
     /// # Errors
     /// When it cannot be opened for writing.
     pub fn append(path: &Path) -> io::Result<Self> {
-        OpenOptions::new().append(true).create(true).open(path).map(Self::Appended)
+        OpenOptions::new().append(true).create(true).open(path).map(Self)
     }
 
     /// Writes the line, in one call, which keeps it whole beside others.
@@ -118,15 +121,6 @@ impl Sink {
     /// When it cannot be written.
     pub fn write(&mut self, line: &Line) -> io::Result<()> {
         let text = serde_json::to_string(line)? + "\n";
-        let file = match self {
-            Self::Replaced(file) => {
-                if file.metadata()?.is_file() {
-                    file.set_len(0)?;
-                }
-                file
-            }
-            Self::Appended(file) => file,
-        };
-        file.write_all(text.as_bytes())
+        self.0.write_all(text.as_bytes())
     }
 }

@@ -289,6 +289,8 @@ impl Store for MemoryStore {
         }
         Ok(swept)
     }
+
+    fn tidy(&mut self) {}
 }
 
 /// Ended attempts whose processes nobody has looked for yet.

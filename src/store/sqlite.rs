@@ -17,6 +17,7 @@ mod rows;
 mod schema;
 mod steps;
 mod sweeping;
+mod tidying;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +38,7 @@ use super::{
     Answer, Chain, Completion, Dropped, Force, Liveness, Owned, Store, StoreError, Sweep, Swept,
     Unrecorded,
 };
-use steps::{Commit, Patience};
+use steps::Patience;
 
 /// What a caller wants of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub struct SqliteStore {
     clock: Arc<dyn Clock + Send + Sync>,
     patience: Patience,
     /// What the last commit promised; nothing before the first.
-    commit: Option<Commit>,
+    sync: Option<steps::Sync>,
 }
 
 impl SqliteStore {
@@ -79,7 +80,7 @@ impl SqliteStore {
             return Ok(None);
         };
         let file = place::identity(path).unwrap_or_default();
-        Ok(Some(Self { connection, path: path.to_owned(), file, clock, patience, commit: None }))
+        Ok(Some(Self { connection, path: path.to_owned(), file, clock, patience, sync: None }))
     }
 }
 
@@ -149,5 +150,9 @@ impl Store for SqliteStore {
 
     fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
         self.sweep_in_batches(sweep)
+    }
+
+    fn tidy(&mut self) {
+        self.shorten_log();
     }
 }

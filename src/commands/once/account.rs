@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::claim::attempt::{Attempt, Extent};
-use crate::claim::decide::Request;
+use crate::claim::fingerprint::Fingerprint;
 use crate::claim::holder::Holder;
+use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
 use crate::cli::OnceArgs;
@@ -32,13 +33,14 @@ impl Account {
     pub(super) fn open(
         context: &Context,
         args: &OnceArgs,
-        request: &Request,
+        subject: &Subject,
     ) -> anyhow::Result<Self> {
         let mut sinks = Vec::new();
         match &args.report {
             Some(ReportTarget::File(path)) => {
                 let name = format!("the report {}", path.display());
-                let sink = Sink::replace(path).with_context(|| name.clone())?;
+                let sink = Sink::replace(path)
+                    .map_err(|why| Refusal::usage(format!("{name} cannot be opened: {why}")))?;
                 sinks.push((name, sink));
             }
             Some(ReportTarget::Descriptor(number)) => {
@@ -46,7 +48,7 @@ impl Account {
                     Refusal::usage(format!("--report fd:{number}: {why}; open it for writing"))
                 })?;
                 let name = format!("the report on descriptor {number}");
-                sinks.push((name, Sink::Appended(descriptor.into())));
+                sinks.push((name, descriptor.into()));
             }
             None => {}
         }
@@ -55,9 +57,14 @@ impl Account {
             let sink = Sink::append(path).with_context(|| name.clone())?;
             sinks.push((name, sink));
         }
-        let line = blank(context, request);
+        let line = blank(context, subject);
         let (store, waited) = (Duration::ZERO, Duration::ZERO);
         Ok(Self { sinks, line, outcome: None, store, waited })
+    }
+
+    /// Notes what was asked for.
+    pub(super) fn asked(&mut self, fingerprint: &Fingerprint) {
+        self.line.fingerprint = Some(fingerprint.to_string());
     }
 
     /// Whether it is known what the call came to.
@@ -145,12 +152,12 @@ fn holder(holder: &Holder) -> HolderLine {
     HolderLine { host: holder.host.clone(), pid: holder.pid }
 }
 
-fn blank(context: &Context, request: &Request) -> Line {
+fn blank(context: &Context, subject: &Subject) -> Line {
     Line {
         ts: String::new(),
-        verb: request.subject.kind.as_str(),
-        namespace: request.subject.namespace.to_string(),
-        key: request.subject.key.to_string(),
+        verb: subject.kind.as_str(),
+        namespace: subject.namespace.to_string(),
+        key: subject.key.to_string(),
         outcome: CallOutcome::Error,
         exit_code: None,
         signal: None,
@@ -159,7 +166,7 @@ fn blank(context: &Context, request: &Request) -> Line {
         fence: None,
         taken_over: false,
         retry_after_ms: None,
-        fingerprint: request.fingerprint.to_string(),
+        fingerprint: None,
         wait_ms: 0,
         store_ms: 0,
         run_ms: None,

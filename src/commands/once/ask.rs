@@ -7,15 +7,14 @@ use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use anyhow::Context as _;
-use serde_json::Value;
-
 use crate::claim::attempt::CommandSummary;
+use crate::claim::canonical_json::canonical;
 use crate::claim::decide::{OnCrash, Request, Rerun};
 use crate::claim::fingerprint::{Digest, Field, FieldDigest, Fingerprint, Part};
 use crate::claim::id::{OperationId, Token};
 use crate::cli::once::OnCrashArg;
 use crate::cli::{OnceArgs, first_word};
+use anyhow::Context as _;
 
 use super::Context;
 
@@ -25,7 +24,7 @@ pub(super) fn request(context: &Context, args: &OnceArgs) -> anyhow::Result<Requ
         subject: context.subject(args.key.key())?,
         token: Token(random()?),
         new_operation: OperationId(random()?),
-        fingerprint: fingerprint(args)?,
+        fingerprint: fingerprint(args).with_context(|| args.key.key().to_string())?,
         command: CommandSummary {
             word: first_word(&args.command).to_string_lossy().into_owned(),
             words: u32::try_from(args.command.len()).unwrap_or(u32::MAX),
@@ -35,7 +34,7 @@ pub(super) fn request(context: &Context, args: &OnceArgs) -> anyhow::Result<Requ
             OnCrashArg::Rerun => OnCrash::Rerun,
             OnCrashArg::Stop => OnCrash::Stop,
         },
-        max_attempts: args.max_attempts.map(Into::into),
+        max_attempts: args.max_attempts,
         lease: args.claim_ttl(),
     })
 }
@@ -70,7 +69,7 @@ fn fingerprint(args: &OnceArgs) -> anyhow::Result<Fingerprint> {
             }
             Part::Json(path) => {
                 let name = format!("json:{}", path.display());
-                fields.push(field(&name, |digest| canonical_json(path, digest))?);
+                fields.push(field(&name, |digest| json(path, digest))?);
             }
             Part::Text(text) => {
                 texts += 1;
@@ -125,10 +124,8 @@ fn contents(path: &Path, digest: &mut FieldDigest) -> anyhow::Result<()> {
     }
 }
 
-/// Object keys are sorted, as the parser keeps them; arrays keep their order.
-fn canonical_json(path: &Path, digest: &mut FieldDigest) -> anyhow::Result<()> {
-    let bytes = std::fs::read(path)?;
-    let value: Value = serde_json::from_slice(&bytes).context("it is no JSON")?;
-    digest.item(serde_json::to_string(&value)?.as_bytes());
+fn json(path: &Path, digest: &mut FieldDigest) -> anyhow::Result<()> {
+    let canonical = canonical(&std::fs::read(path)?).context("it is not usable as JSON")?;
+    digest.item(&canonical);
     Ok(())
 }

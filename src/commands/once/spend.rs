@@ -32,7 +32,6 @@ impl Call<'_> {
         renewed: Instant,
         mut ended: Ended,
     ) -> Ending {
-        let fence = claim.attempt().fence;
         let captured = ended.captured.take();
         let delivery = captured.as_ref().map_or(Delivery::Complete, |c| c.delivery.clone());
         let completion = self.completion(&ended, captured);
@@ -43,7 +42,6 @@ impl Call<'_> {
         let began = Instant::now();
         let spent = self.spend(store, claim, completion, renewed);
         self.account.in_store(began);
-        self.live.let_go(fence);
         if let Delivery::Failed(why) = &delivery {
             let key = &self.request.subject.key;
             self.context.voice.warn(&format!("{key}: its output could not be written: {why}"));
@@ -71,7 +69,8 @@ impl Call<'_> {
             Some(Limit::Forever) => Keep { span: None, promise: Promise::Explicit },
             Some(Limit::After(span)) => Keep { span: Some(span), promise: Promise::Explicit },
         };
-        let verdict = if self.args.record().keeps(ended.outcome) && !ours {
+        let held = ended.hold == Held::Throughout;
+        let verdict = if held && self.args.record().keeps(ended.outcome) && !ours {
             Verdict::Recorded { keep }
         } else {
             Verdict::Released { rest: self.args.retry_after }
@@ -97,11 +96,15 @@ impl Call<'_> {
         mut completion: Completion,
         renewed: Instant,
     ) -> Result<Owned, StoreError> {
+        let fence = claim.attempt().fence;
         let give_up = renewed + claim.attempt().lease;
         let mut told = false;
         loop {
             let error = match store.complete(claim, &completion) {
                 Ok(owned) => {
+                    // Whoever waits for us is served first.
+                    self.live.let_go(fence);
+                    store.tidy();
                     // The end of the process closes the file faster than
                     // SQLite does.
                     mem::forget(store);

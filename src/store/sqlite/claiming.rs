@@ -7,7 +7,7 @@
 use rusqlite::{Transaction, params};
 
 use super::reading::{Depth, attempts};
-use super::steps::{Commit, StepError};
+use super::steps::{StepError, Sync};
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Attempt, Remains, State};
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
@@ -31,7 +31,7 @@ impl SqliteStore {
     ) -> Result<Answer, StoreError> {
         let mut held = Vec::new();
         let limit = self.patience.limit;
-        let answer = self.write(Commit::Claim, limit, |step, now| {
+        let answer = self.write(Sync::Full, limit, |step, now| {
             let chain = attempts(step, &request.subject, Depth::Decision)?;
             let chain = with_lives(chain, liveness)?;
             Ok(match decide(&chain, request, now) {

@@ -2,7 +2,7 @@
 
 use super::claiming::advance_fence;
 use super::reading::{Depth, attempts};
-use super::steps::{Commit, StepError};
+use super::steps::{StepError, Sync};
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Remains, State};
 use crate::claim::key::Subject;
@@ -18,7 +18,7 @@ impl SqliteStore {
     ) -> Result<Dropped, StoreError> {
         let token = row::nobodys_token()?;
         let limit = self.patience.limit;
-        self.write(Commit::Record, limit, |step, now| {
+        self.write(Sync::Full, limit, |step, now| {
             let chain = with_lives(attempts(step, subject, Depth::Decision)?, liveness)?;
             let newest = chain.first().filter(|s| s.attempt.state != State::Forgotten);
             let Some(newest) = newest else {
@@ -47,7 +47,7 @@ impl SqliteStore {
         liveness: &mut dyn Liveness,
     ) -> Result<Dropped, StoreError> {
         let limit = self.patience.limit;
-        self.write(Commit::Record, limit, |step, now| {
+        self.write(Sync::Full, limit, |step, now| {
             let chain = with_lives(attempts(step, subject, Depth::Decision)?, liveness)?;
             let Some(newest) = chain.first() else {
                 return Ok(Dropped::Absent);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::steps::Commit;
+use super::steps::Sync;
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Ownership, State};
 use crate::claim::fence::Fence;
@@ -17,7 +17,7 @@ impl SqliteStore {
         owner: &Ownership,
         limit: Duration,
     ) -> Result<Owned, StoreError> {
-        self.write(Commit::Note, limit, |step, now| {
+        self.write(Sync::Normal, limit, |step, now| {
             let rows = step.execute(
                 "UPDATE attempt SET until_boot_ms = ? + lease_ms
                  WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ?
@@ -42,7 +42,7 @@ impl SqliteStore {
     ) -> Result<Owned, Unrecorded> {
         let owner = claim.ownership();
         let limit = self.patience.limit;
-        let written = self.write(Commit::Record, limit, |step, now| {
+        let written = self.write(Sync::Full, limit, |step, now| {
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
             let mine = rows::update_end(step, &owner, State::Running, (state, &end), remains)?;
@@ -59,7 +59,7 @@ impl SqliteStore {
 
     pub(super) fn note_nobody_left(&mut self, fence: Fence) -> Result<(), StoreError> {
         let limit = self.patience.limit;
-        self.write(Commit::Note, limit, |step, _| {
+        self.write(Sync::Normal, limit, |step, _| {
             step.execute("UPDATE attempt SET emptied = 1 WHERE fence = ?", [fence.0])?;
             Ok(())
         })

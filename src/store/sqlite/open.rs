@@ -96,7 +96,7 @@ fn size(path: &Path) -> u64 {
 }
 
 /// One of SQLite's own files beside a store.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

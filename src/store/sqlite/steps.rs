@@ -15,28 +15,13 @@ use crate::store::{StoreError, Trouble};
 use super::SqliteStore;
 use super::{failure, place};
 
-/// Frames of the write-ahead log after which the process that completes brings
-/// them into the file. A lone reader indexes the whole log when it opens
-/// [measured: a replay takes 1.05 ms at 11 to 31 frames, 1.3 at 56 to 110, and
-/// 1.6 at 160 to 200; 46 ms at 73 MB], and a run adds about 5.
-const CHECKPOINT_FRAMES: u32 = 48;
-
-/// The largest log that is left lying about after a large write, in bytes.
-const JOURNAL_LIMIT: u32 = 1 << 20;
-
-/// What a commit promises, and what it does on the side.
+/// What a commit promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Commit {
-    /// It survives power loss when it returns. Somebody waits for it, so the
-    /// log is left to others.
-    Claim,
-    /// It survives power loss when it returns, and brings a grown log into the
-    /// file: everything has been delivered.
-    Record,
+pub(super) enum Sync {
+    /// It survives power loss when it returns.
+    Full,
     /// It may be undone by power loss, and never by a crash of ours.
-    Note,
-    /// The same, and it brings a grown log into the file.
-    Sweep,
+    Normal,
 }
 
 /// How long to wait for other programs' locks; shared with the busy handler of
@@ -108,12 +93,12 @@ impl SqliteStore {
     /// beginning.
     pub(super) fn write<T>(
         &mut self,
-        commit: Commit,
+        sync: Sync,
         limit: Duration,
         mut step: impl FnMut(&Transaction<'_>, &Now) -> Result<T, StepError>,
     ) -> Result<T, StoreError> {
         self.patience.begin(limit);
-        self.prepare_to_write(commit)?;
+        self.prepare_to_write(sync)?;
         for tries in 0.. {
             match self.try_write(&mut step) {
                 Ok(value) => return Ok(value),
@@ -155,26 +140,19 @@ impl SqliteStore {
         Err(self.failure(error))
     }
 
-    fn prepare_to_write(&mut self, commit: Commit) -> Result<(), StoreError> {
-        if self.commit == Some(commit) {
+    fn prepare_to_write(&mut self, sync: Sync) -> Result<(), StoreError> {
+        if self.sync == Some(sync) {
             return Ok(());
         }
-        let pragmas = match commit {
-            Commit::Claim => format!(
-                "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = {JOURNAL_LIMIT};"
-            ),
-            Commit::Record => {
-                format!(
-                    "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {CHECKPOINT_FRAMES};"
-                )
-            }
-            Commit::Note => "PRAGMA synchronous = NORMAL;".to_owned(),
-            Commit::Sweep => format!(
-                "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {CHECKPOINT_FRAMES}; PRAGMA journal_size_limit = {JOURNAL_LIMIT};"
-            ),
+        // The log is brought into the file by `tidy`, when nobody waits.
+        let pragmas = match (self.sync, sync) {
+            (None, Sync::Full) => "PRAGMA wal_autocheckpoint = 0",
+            (None, Sync::Normal) => "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL",
+            (Some(_), Sync::Full) => "PRAGMA synchronous = FULL",
+            (Some(_), Sync::Normal) => "PRAGMA synchronous = NORMAL",
         };
-        self.connection.execute_batch(&pragmas).map_err(|error| self.failure(&error))?;
-        self.commit = Some(commit);
+        self.connection.execute_batch(pragmas).map_err(|error| self.failure(&error))?;
+        self.sync = Some(sync);
         Ok(())
     }
 }

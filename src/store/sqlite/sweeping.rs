@@ -3,7 +3,7 @@
 use rusqlite::{Connection, named_params};
 
 use super::SqliteStore;
-use super::steps::Commit;
+use super::steps::Sync;
 use crate::claim::duration::to_ms;
 use crate::claim::key::Namespace;
 use crate::claim::time::Now;
@@ -116,7 +116,7 @@ impl SqliteStore {
                     self.read(|connection| batch(connection, sweep, &now, after))?
                 }
                 SweepMode::Remove => self
-                    .write(Commit::Sweep, limit, |step, now| Ok(batch(step, sweep, now, after)?))?,
+                    .write(Sync::Normal, limit, |step, now| Ok(batch(step, sweep, now, after)?))?,
             };
             total.keys += swept.keys;
             total.attempts += swept.attempts;
@@ -124,6 +124,7 @@ impl SqliteStore {
             after = last;
             if sweep.mode == SweepMode::Remove {
                 self.give_back()?;
+                self.shorten_log();
             }
         }
     }
