@@ -13,12 +13,14 @@ pub mod show;
 
 use crate::cli::{Cli, Stop, Verb};
 use crate::exit::{self, Ending, Refusal};
+use crate::process::signals::survive_file_size_limit;
 use crate::report::voice::{Voice, Volume, print};
 
 use context::Context;
 
 /// Does what the command line says.
 pub fn run(cli: Cli) -> Ending {
+    survive_file_size_limit();
     let voice = Voice::new(match (cli.global.quiet, cli.global.verbose) {
         (true, _) => Volume::Quiet,
         (_, true) => Volume::Verbose,

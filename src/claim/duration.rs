@@ -67,7 +67,6 @@ impl std::error::Error for Refused {}
 /// # Errors
 /// [`Refused`] for anything a reader could take for something else.
 pub fn parse(text: &str) -> Result<Duration, Refused> {
-    let text = text.trim();
     if text.is_empty() {
         return Err(Refused::Empty);
     }

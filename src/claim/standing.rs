@@ -57,13 +57,18 @@ impl Standing {
         }
     }
 
-    /// The state of a key, from its attempts, newest first: the newest's, but
-    /// a `--rerun` that came to nothing is passed over.
+    /// The state of a key, from its attempts, newest first.
     #[must_use]
     pub fn of_key(chain: &[Seen], now: &Now) -> Self {
-        let newest = chain.iter().find(|seen| !seen.is_passed_over(now));
-        newest.map_or(Self::Absent, |seen| Self::of_attempt(seen, now))
+        deciding(chain, now).map_or(Self::Absent, |seen| Self::of_attempt(seen, now))
     }
+}
+
+/// The attempt that says what state a key is in: the newest, but a `--rerun`
+/// that came to nothing is passed over.
+#[must_use]
+pub fn deciding<'a>(chain: &'a [Seen], now: &Now) -> Option<&'a Seen> {
+    chain.iter().find(|seen| !seen.is_passed_over(now))
 }
 
 #[cfg(test)]

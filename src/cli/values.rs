@@ -40,8 +40,10 @@ pub(super) fn store() -> impl TypedValueParser<Value = PathBuf> {
     path().try_map(|path| {
         let scheme = path.to_str().and_then(|text| text.split_once("://"));
         match scheme {
-            Some((scheme, _)) => Err(format!("this build has no {scheme} store; name a file")),
-            None => Ok(path),
+            Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                Err(format!("this build has no {scheme} store; name a file"))
+            }
+            _ => Ok(path),
         }
     })
 }

@@ -34,6 +34,7 @@ use crate::store::{Answer, Store as _};
 
 use super::Context;
 use account::Account;
+use replay::Recorded;
 use wait::{Waiting, Woken, is_held_above};
 
 /// One call of `once`.
@@ -53,7 +54,7 @@ enum Step {
     /// It may run.
     Won(SqliteStore, Claim, Newborn),
     /// There is an end to be given again.
-    Replay(SqliteStore, Box<Attempt>),
+    Replay(SqliteStore, Box<Recorded>),
     /// It is over.
     Over(Ending),
 }
@@ -92,7 +93,7 @@ impl<'a> Call<'a> {
     fn run(mut self) -> anyhow::Result<Ending> {
         match self.step() {
             Ok(Step::Won(store, claim, newborn)) => self.run_claimed(store, claim, newborn),
-            Ok(Step::Replay(store, attempt)) => self.replay(store, &attempt),
+            Ok(Step::Replay(store, recorded)) => Ok(self.replay(store, &recorded)),
             Ok(Step::Over(ending)) => Ok(ending),
             Err(error) if self.args.fail_open => {
                 self.context.voice.warn(&format!(
@@ -110,19 +111,32 @@ impl<'a> Call<'a> {
         let opened = Instant::now();
         let mut store = self.context.open_to_write()?;
         self.account.in_store(opened);
+        let mut vanished = None;
         loop {
-            if let Some(attempt) = self.waiting.given(&mut store, &self.request)? {
-                return Ok(Step::Replay(store, Box::new(attempt)));
-            }
-            let busy = match self.decide(&mut store)? {
-                Decided::Won(claim, newborn) => return Ok(Step::Won(store, claim, newborn)),
-                Decided::Replay(attempt) => return Ok(Step::Replay(store, Box::new(attempt))),
-                Decided::Busy(busy) => busy,
-                Decided::Over(ending) => return Ok(Step::Over(ending)),
+            let given = self.waiting.given(&mut store, &self.request)?;
+            let replay = match given {
+                Some(attempt) => attempt,
+                None => match self.decide(&mut store)? {
+                    Decided::Won(claim, newborn) => return Ok(Step::Won(store, claim, newborn)),
+                    Decided::Replay(attempt) => attempt,
+                    Decided::Over(ending) => return Ok(Step::Over(ending)),
+                    Decided::Busy(busy) => match self.wait(&busy)? {
+                        Woken::Again => continue,
+                        Woken::Over(ending) => return Ok(Step::Over(ending)),
+                    },
+                },
             };
-            match self.wait(&busy)? {
-                Woken::Again => {}
-                Woken::Over(ending) => return Ok(Step::Over(ending)),
+            let fence = replay.fence;
+            if let Some(recorded) = self.read_output(&mut store, replay)? {
+                return Ok(Step::Replay(store, Box::new(recorded)));
+            }
+            // Pruned between two readings: what is there now decides. If it is
+            // still there, its output is not.
+            if vanished.replace(fence) == Some(fence) {
+                return Err(anyhow!(
+                    "{}: its recorded output is missing or damaged; to start over: doubletap forget",
+                    self.request.subject.key
+                ));
             }
         }
     }

@@ -68,12 +68,11 @@ impl LiveFile {
     }
 
     /// Blocks until the holder of `fence` has ended, for a thread of its own.
-    /// Returns at once where that cannot be known.
-    pub fn wait_for(path: &Path, fence: Fence) {
-        if let Ok(file) = File::open(path) {
-            // Whatever ends the wait, the caller looks again.
-            let _ = locks::wait_shared(&file, fence);
-        }
+    ///
+    /// # Errors
+    /// At once, where that cannot be known.
+    pub fn wait_for(path: &Path, fence: Fence) -> io::Result<()> {
+        locks::wait_shared(&File::open(path)?, fence)
     }
 
     /// Where the lock file is.

@@ -30,6 +30,24 @@ pub(super) fn is_ignored(signal: Signal) -> bool {
     }
 }
 
+/// Gives signals their default action back, or ignores them again.
+pub(super) fn act_by_default(signals: &[Signal], ignored: &[Signal]) {
+    for signal in signals {
+        let action = if ignored.contains(signal) { SigHandler::SigIgn } else { SigHandler::SigDfl };
+        // SAFETY: neither action is a handler.
+        let _ = unsafe { nix::sys::signal::signal(*signal, action) };
+    }
+}
+
+/// Lets a write beyond the file size limit fail instead of ending us, so that
+/// it can be told. Says whether it was so already.
+pub(super) fn survive_file_size_limit() -> bool {
+    let already = is_ignored(Signal::SIGXFSZ);
+    // SAFETY: ignoring installs no handler.
+    let _ = unsafe { nix::sys::signal::signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
+    already
+}
+
 /// A descriptor of our own for one that we inherited by number.
 ///
 /// # Errors
@@ -172,12 +190,8 @@ fn prepare_child(blueprint: &Blueprint<'_>, parent: Pid) -> nix::Result<()> {
     if blueprint.leads_group {
         nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
     }
-    for signal in blueprint.handled.iter().chain([&Signal::SIGPIPE]) {
-        let ignored = blueprint.ignored.contains(signal);
-        let action = if ignored { SigHandler::SigIgn } else { SigHandler::SigDfl };
-        // SAFETY: neither action is a handler.
-        unsafe { nix::sys::signal::signal(*signal, action) }?;
-    }
+    act_by_default(blueprint.handled, blueprint.ignored);
+    act_by_default(&[Signal::SIGPIPE], &[]);
     #[cfg(target_os = "linux")]
     {
         nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;

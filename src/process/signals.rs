@@ -10,6 +10,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::sys::signal::{SigSet, Signal};
 use signal_hook::iterator::backend::SignalDelivery;
@@ -65,13 +66,29 @@ impl Signals {
     pub fn take_over() -> io::Result<Self> {
         let inherited = SigSet::thread_get_mask()?;
         let (read, write) = UnixStream::pair()?;
-        let ignored =
-            [Signal::SIGCHLD].into_iter().filter(|signal| raw::is_ignored(*signal)).collect();
+        let mut ignored = Vec::new();
+        if raw::is_ignored(Signal::SIGCHLD) {
+            ignored.push(Signal::SIGCHLD);
+        }
+        if FILE_SIZE_LIMIT_WAS_IGNORED.load(Ordering::Relaxed) {
+            ignored.push(Signal::SIGXFSZ);
+        }
+        // A caller may have it blocked, and we would never hear of the end.
+        SigSet::from(Signal::SIGCHLD).thread_unblock()?;
         let mut handled = vec![Signal::SIGCHLD];
         handled.extend(FORWARDED.into_iter().filter(|signal| !raw::is_ignored(*signal)));
         let numbers: Vec<i32> = handled.iter().map(|signal| *signal as i32).collect();
+        // The command finds this one as we found it, too.
+        handled.push(Signal::SIGXFSZ);
         let delivery = SignalDelivery::with_pipe(read, write, WithOrigin::default(), numbers)?;
         Ok(Self { delivery, handled, ignored, inherited })
+    }
+
+    /// Lets the signals act by themselves again; says whether one has come in
+    /// meanwhile that tells us to end.
+    pub fn give_back(mut self) -> Option<Signal> {
+        raw::act_by_default(&self.handled, &self.ignored);
+        self.told_to_end()
     }
 
     /// The descriptor to wait on.
@@ -130,6 +147,18 @@ pub fn tells_to_end(signal: Signal) -> bool {
 /// Ends this process by a signal, without a core dump. Returns where the
 /// signal does nothing: as PID 1.
 pub fn die_of(signal: u8) {
+    let Ok(signal) = Signal::try_from(i32::from(signal)) else { return };
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
-    let _ = signal_hook::low_level::emulate_default_handler(i32::from(signal));
+    raw::act_by_default(&[signal], &[]);
+    let _ = SigSet::from(signal).thread_unblock();
+    let _ = nix::sys::signal::raise(signal);
+}
+
+/// Whether a write beyond the file size limit was harmless when we started.
+static FILE_SIZE_LIMIT_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Lets a write beyond the file size limit fail with an error from now on,
+/// instead of ending this process without a word.
+pub fn survive_file_size_limit() {
+    FILE_SIZE_LIMIT_WAS_IGNORED.store(raw::survive_file_size_limit(), Ordering::Relaxed);
 }

@@ -63,12 +63,13 @@ struct Supervision<'a> {
     kill_at: Option<Instant>,
 }
 
-/// How long a command runs before it counts as lasting. Many end within a
-/// millisecond, and then nothing needs to be set up for them.
-const BRIEF: Duration = Duration::from_millis(2);
+/// How long a command runs before it counts as lasting. Most end sooner, and
+/// then nothing needs to be set up for them; the shortest lease is first
+/// renewed after five times as long.
+const BRIEF: Duration = Duration::from_millis(100);
 
 /// Waits for the command's end, handing signals on meanwhile. Calls `lasting`
-/// once, if the command has not ended within two milliseconds.
+/// once, if the command has not ended within a tenth of a second.
 ///
 /// # Errors
 /// When the kernel refuses to wait.

@@ -89,7 +89,9 @@ pub struct SweepDocument {
 /// An instant as RFC 3339 in UTC, to the millisecond.
 #[must_use]
 pub fn timestamp(at: WallMs) -> String {
-    let since = Duration::from_millis(u64::try_from(at.0).unwrap_or(0));
+    // The format ends with the year 9999; a damaged store may go beyond.
+    const LAST: i64 = 253_402_300_799_999;
+    let since = Duration::from_millis(at.0.clamp(0, LAST).unsigned_abs());
     let time = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
     humantime::format_rfc3339_millis(time).to_string()
 }

@@ -1,10 +1,10 @@
 //! The plain forms of `show` and `list`.
 
-use crate::claim::attempt::Attempt;
+use crate::claim::attempt::{Attempt, Extent, State};
 use crate::claim::decide::Seen;
 use crate::claim::duration::for_people;
 use crate::claim::key::Subject;
-use crate::claim::standing::Standing;
+use crate::claim::standing::{Standing, deciding};
 use crate::claim::time::{Expiry, Now};
 
 use super::document::timestamp;
@@ -30,12 +30,13 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 /// One line of `list`: state, age, attempts, how it ended, namespace, key.
 #[must_use]
 pub fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<String> {
-    let newest = chain.first().map(|seen| &seen.attempt);
+    let newest = deciding(chain, now).map(|seen| &seen.attempt);
     let ended = newest.and_then(Attempt::outcome).map_or_else(|| "-".to_owned(), |o| o.to_string());
+    let attempts = chain.iter().filter(|seen| !is_tombstone(&seen.attempt)).count();
     vec![
         Standing::of_key(chain, now).as_str().to_owned(),
         newest.map_or_else(String::new, |attempt| for_people(attempt.started.age(now.wall))),
-        chain.len().to_string(),
+        attempts.to_string(),
         ended,
         subject.namespace.to_string(),
         subject.key.to_string(),
@@ -59,9 +60,18 @@ pub fn show(subject: &Subject, chain: &[Seen], now: &Now) -> String {
     ];
     for seen in chain {
         let attempt = &seen.attempt;
-        rows.push(vec![format!("attempt {}", attempt.generation), describe(seen, now)]);
+        let row = match (is_tombstone(attempt), &attempt.end) {
+            (true, Some(end)) => vec!["forgotten".to_owned(), timestamp(end.at)],
+            _ => vec![format!("attempt {}", attempt.generation), describe(seen, now)],
+        };
+        rows.push(row);
     }
     columns(&rows)
+}
+
+/// What `forget` leaves behind is nobody's attempt.
+fn is_tombstone(attempt: &Attempt) -> bool {
+    attempt.state == State::Forgotten && attempt.number == 0
 }
 
 fn describe(seen: &Seen, now: &Now) -> String {
@@ -81,7 +91,12 @@ fn describe(seen: &Seen, now: &Now) -> String {
         parts.extend(end.outcome.map(|outcome| outcome.to_string()));
         parts.extend(end.reason.as_deref().map(escape));
         parts.extend(end.run.map(|run| format!("ran {}", for_people(run))));
-        parts.extend(end.output.map(|output| format!("{} bytes of output", output.bytes)));
+        parts.extend(end.output.map(|output| match output.extent {
+            Extent::Whole => format!("{} bytes of output", output.bytes),
+            Extent::Truncated => format!("the first {} bytes of its output", output.bytes),
+        }));
+        let rest = end.retry_at.as_ref().and_then(|until| until.left(now));
+        parts.extend(rest.map(|left| format!("rests for another {}", for_people(left))));
         if let Expiry::At(at) = end.expiry {
             parts.push(format!("expires {}", timestamp(at)));
         }

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
@@ -211,6 +212,9 @@ impl Call<'_> {
         let word = crate::cli::first_word(&self.args.command).to_string_lossy();
         let key = &self.request.subject.key;
         match why {
+            NotStarted::NotFound(_) if word.contains('/') && Path::new(&*word).exists() => {
+                (exit::NOT_FOUND, format!("{key}: {word:?}: its interpreter was not found"))
+            }
             NotStarted::NotFound(_) => {
                 (exit::NOT_FOUND, format!("{key}: {word:?}: the command was not found"))
             }

@@ -14,36 +14,58 @@ use crate::cli::once::ReplayArg;
 use crate::exit::{self, Ending};
 use crate::process::capture::{Delivery, write_all};
 use crate::process::frames::{self, Stream};
+use crate::process::signals::Signals;
 use crate::store::Store as _;
 use crate::store::sqlite::SqliteStore;
 
 use super::Call;
 
+/// An end to be given again, read whole.
+pub(super) struct Recorded {
+    attempt: Attempt,
+    frames: Option<Vec<u8>>,
+}
+
 impl Call<'_> {
-    /// Gives the end of `attempt` again. It is a record, or a failure that
-    /// this call has waited for.
-    pub(super) fn replay(
+    /// Reads what is to be given again; nothing if it is not all there.
+    pub(super) fn read_output(
         &mut self,
-        mut store: SqliteStore,
-        attempt: &Attempt,
-    ) -> anyhow::Result<Ending> {
+        store: &mut SqliteStore,
+        attempt: Attempt,
+    ) -> anyhow::Result<Option<Recorded>> {
         let began = Instant::now();
-        let output = match (self.args.replay(), kept(attempt)) {
-            (ReplayArg::Output, Some(_)) => store.output(attempt.fence)?,
-            _ => None,
+        let Some(expected) = kept(&attempt).filter(|_| self.args.replay() == ReplayArg::Output)
+        else {
+            return Ok(Some(Recorded { attempt, frames: None }));
         };
+        let frames = store.output(attempt.fence)?;
+        self.account.in_store(began);
+        let whole = frames.filter(|frames| {
+            let bytes: usize = frames::read(frames).map(|(_, bytes)| bytes.len()).sum();
+            bytes as u64 == expected.bytes
+        });
+        Ok(whole.map(|frames| Recorded { attempt, frames: Some(frames) }))
+    }
+
+    /// Gives an end again: that of a record, or of a failure that this call has
+    /// waited for.
+    pub(super) fn replay(&mut self, store: SqliteStore, recorded: &Recorded) -> Ending {
         // Nothing is being read any more, so a slow reader holds nobody up; the
         // end of the process closes the file faster than SQLite does.
         std::mem::forget(store);
-        self.account.in_store(began);
+        let Recorded { attempt, frames } = recorded;
         self.account.replayed(attempt);
-        let delivery = output.map_or(Delivery::Complete, |frames| play(&frames));
+        // There is no command to hand signals on to: they are ours.
+        if let Some(signal) = self.signals.take().and_then(Signals::give_back) {
+            return Ending::Signal(signal as u8);
+        }
+        let delivery = frames.as_deref().map_or(Delivery::Complete, play);
         self.remark(attempt, &delivery);
         let outcome = attempt.outcome().unwrap_or(Outcome::Exited(0));
-        Ok(Ending::Status(match delivery {
+        Ending::Status(match delivery {
             Delivery::Failed(_) if attempt.state == State::Done => exit::OUTPUT_LOST,
             Delivery::Failed(_) | Delivery::Complete => outcome.status(),
-        }))
+        })
     }
 
     fn remark(&self, attempt: &Attempt, delivery: &Delivery) {

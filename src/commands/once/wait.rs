@@ -130,7 +130,9 @@ impl Call<'_> {
             if self.waiting.blocked_on != Some(attempt.fence) {
                 self.block_on(attempt.fence)?;
             }
-            return Ok(None);
+            // Somebody may have forgotten the key meanwhile: looking once a
+            // lease costs nothing.
+            return Ok(Some(busy.retry_after.unwrap_or(attempt.lease).max(LONGEST_PAUSE)));
         }
         let pause = self.waiting.pause;
         self.waiting.pause = (pause * 2).min(LONGEST_PAUSE);
@@ -145,7 +147,10 @@ impl Call<'_> {
         let path = self.live.path().to_owned();
         let bell = self.waker()?.bell()?;
         thread::Builder::new().name("wait".into()).stack_size(64 << 10).spawn(move || {
-            LiveFile::wait_for(&path, fence);
+            if LiveFile::wait_for(&path, fence).is_err() {
+                // Whatever is wrong, the caller looks again, and not at once.
+                thread::sleep(LONGEST_PAUSE);
+            }
             bell.ring(Reason::Freed);
         })?;
         self.waiting.blocked_on = Some(fence);

@@ -23,13 +23,17 @@ pub(super) fn trouble_of(error: &rusqlite::Error) -> Trouble {
         ErrorCode::DatabaseBusy
         | ErrorCode::DatabaseLocked
         | ErrorCode::FileLockingProtocolFailed => Trouble::Locked,
-        ErrorCode::DiskFull => Trouble::Full,
+        ErrorCode::DiskFull | ErrorCode::OutOfMemory | ErrorCode::TooBig => Trouble::Full,
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
             Trouble::ReadOnly
         }
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Trouble::Damaged,
-        // The shared index is a file too, and it grows through ftruncate.
-        ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => {
+        // The shared index is a file too, and it grows through ftruncate; a
+        // write fails at a limit of the file's size or of a quota.
+        ErrorCode::SystemIoFailure
+            if [ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_IOERR_WRITE]
+                .contains(&failure.extended_code) =>
+        {
             Trouble::Full
         }
         _ if is_foreign_schema(failure.extended_code, error) => Trouble::Damaged,
@@ -54,7 +58,9 @@ pub(super) fn sentence(path: &Path, limit: Duration, error: &rusqlite::Error) ->
             "the store {path} was locked by another program for longer than {}; try again, or wait longer with --store-timeout",
             for_people(limit)
         ),
-        Trouble::Full => format!("no room is left for the store {path}; free some space there"),
+        Trouble::Full => {
+            format!("no room is left for the store {path} ({error}); free some space there")
+        }
         Trouble::ReadOnly => format!(
             "the store {path} cannot be written ({error}); make the file and its folder writable, or name another with --store"
         ),

@@ -5,13 +5,13 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::place::{self, Standing};
+use super::place::{self, Standing, beside};
 use super::schema::{APPLICATION_ID, MIGRATIONS, NEWEST};
 use super::steps::Patience;
 use super::{Access, failure};
@@ -45,8 +45,11 @@ pub(super) fn open(
     let version = retried(&patience, || version(&connection)).map_err(told)?;
     match version {
         _ if version == NEWEST => {}
-        0 if access == Access::Read => return Ok(None),
-        _ if version < NEWEST => migrate(path, &mut connection, &patience, timeout)?,
+        0 if access == Access::Read => {
+            refuse_foreign(path, &connection, &patience, timeout)?;
+            return Ok(None);
+        }
+        _ if version < NEWEST => migrate(path, &connection, &patience, timeout)?,
         _ => {
             return Err(StoreError::new(
                 Trouble::Refused,
@@ -95,13 +98,6 @@ fn size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// One of SQLite's own files beside a store.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 fn immutable_uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -127,13 +123,28 @@ fn version(connection: &Connection) -> rusqlite::Result<usize> {
 /// without the loop, 3 with a timeout alone, none with it].
 fn migrate(
     path: &Path,
-    connection: &mut Connection,
+    connection: &Connection,
     patience: &Patience,
     timeout: Duration,
 ) -> Result<(), StoreError> {
     let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
-    let foreign = retried(patience, || is_foreign(connection)).map_err(told)?;
-    if foreign {
+    refuse_foreign(path, connection, patience, timeout)?;
+    retried(patience, || {
+        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
+    })
+    .map_err(told)?;
+    retried(patience, || apply(connection)).map_err(told)
+}
+
+fn refuse_foreign(
+    path: &Path,
+    connection: &Connection,
+    patience: &Patience,
+    timeout: Duration,
+) -> Result<(), StoreError> {
+    let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
+    if retried(patience, || is_foreign(connection)).map_err(told)? {
         return Err(StoreError::new(
             Trouble::Damaged,
             format!(
@@ -142,12 +153,7 @@ fn migrate(
             ),
         ));
     }
-    retried(patience, || {
-        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
-        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
-    })
-    .map_err(told)?;
-    retried(patience, || apply(connection)).map_err(told)
+    Ok(())
 }
 
 /// A file with tables in it that are not ours. Whoever makes ours beside us

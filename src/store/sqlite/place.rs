@@ -39,10 +39,16 @@ pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, S
     if found.is_none() {
         create_folder(&folder)?;
     }
-    check_folder(&folder)?;
+    let shared = check_folder(&folder)?;
     check_file_system(&folder)?;
     let standing = match found {
-        Some(metadata) => check_file(path, &folder, &metadata, access)?,
+        Some(metadata) => {
+            let standing = check_file(path, &folder, &metadata, access)?;
+            if shared == Folder::Shared && standing == Standing::Ours {
+                check_companions(path)?;
+            }
+            standing
+        }
         None => create_file(path, &folder)?,
     };
     Ok(Some(standing))
@@ -94,6 +100,12 @@ fn check_file(
             "the store {shown} can be written by everybody; after a look inside: chmod o-w {shown}"
         )));
     }
+    if metadata.nlink() > 1 {
+        return Err(refused(format!(
+            "the store {shown} has {} names (hard links), and each would have locks of its own; remove all but one",
+            metadata.nlink()
+        )));
+    }
     let writable = |at: &Path| access(at, AccessFlags::W_OK).is_ok();
     if wanted == Access::Read && !(writable(path) && writable(folder)) {
         return Ok(Standing::ReadOnly);
@@ -101,7 +113,39 @@ fn check_file(
     Ok(Standing::Ours)
 }
 
-fn check_folder(folder: &Path) -> Result<(), StoreError> {
+/// Who can make files in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Folder {
+    /// Its owner only.
+    Private,
+    /// Others too.
+    Shared,
+}
+
+/// In a folder where others can make files, one of them may have made those
+/// that belong to the store before we did.
+fn check_companions(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["-wal", "-shm", ".live"] {
+        let companion = beside(path, suffix);
+        let owner = fs::symlink_metadata(&companion).map(|metadata| metadata.uid());
+        if owner.is_ok_and(|owner| owner != Uid::effective().as_raw()) {
+            let shown = companion.display();
+            return Err(refused(format!(
+                "{shown} belongs to somebody else, who may have put it there; name a store in a folder of your own with --store"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// One of the files beside a store.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn check_folder(folder: &Path) -> Result<Folder, StoreError> {
     let metadata = fs::metadata(folder).map_err(|why| unreadable(folder, &why))?;
     let mode = metadata.mode();
     if mode & 0o002 != 0 && mode & 0o1000 == 0 {
@@ -110,7 +154,7 @@ fn check_folder(folder: &Path) -> Result<(), StoreError> {
             "the store's folder {shown} can be written by everybody, who could put another file in its place; chmod o-w {shown}, or name another with --store"
         )));
     }
-    Ok(())
+    Ok(if mode & 0o022 == 0 { Folder::Private } else { Folder::Shared })
 }
 
 /// Creates a folder and what is missing above it, each 0700 whatever the

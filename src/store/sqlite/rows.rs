@@ -147,7 +147,11 @@ fn group(from: &mut Reader<'_>) -> rusqlite::Result<Option<Group>> {
             "process" => Reach::Process,
             _ => return Err(unreadable("group")),
         },
-        id: from.next()?,
+        id: match from.next()? {
+            // 0 would be our own group, and 1 is the system's.
+            number if number > 1 => number,
+            _ => return Err(unreadable("group")),
+        },
         start: StartTime(from.unsigned()?),
         session: from.next()?,
         pid_namespace: PidNamespace(from.unsigned()?),

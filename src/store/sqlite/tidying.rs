@@ -9,7 +9,7 @@
 use std::fs;
 use std::time::Duration;
 
-use super::{SqliteStore, open};
+use super::{SqliteStore, place};
 
 /// The longest log that is left alone, in bytes: 48 frames, where a run adds
 /// about 5.
@@ -19,7 +19,7 @@ impl SqliteStore {
     /// Empties the log if it has grown. Does not wait for anybody: while others
     /// use the file, one of them will be the last.
     pub(super) fn shorten_log(&self) {
-        let log = fs::metadata(open::beside(&self.path, "-wal")).map_or(0, |found| found.len());
+        let log = fs::metadata(place::beside(&self.path, "-wal")).map_or(0, |found| found.len());
         if log <= LONG {
             return;
         }
