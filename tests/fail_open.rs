@@ -78,3 +78,37 @@ fn an_unguarded_command_is_told_no_token() {
     let call = scene.once("k --fail-open").sh(script);
     call.stdout("none none\n").notes(&["unguarded"]).run();
 }
+
+#[test]
+fn an_unguarded_command_inside_another_run_is_told_nothing_of_its_claim() {
+    let scene = Scene::new();
+    let tell = r#"echo "$DOUBLETAP_KEY" "${DOUBLETAP_TOKEN-none}" "${DOUBLETAP_FENCE-none}" \
+        "${DOUBLETAP_ATTEMPT-none}"; echo "$DOUBLETAP_IDEMPOTENCY_KEY" >>runs"#;
+    scene.write("tell", tell);
+    // A folder is no store.
+    let script = r#". ./tell >outer; "$BIN" once inner --store / --fail-open -- sh ./tell"#;
+    let call = scene.once("outer").sh(script);
+    call.stdout("inner none none none\n").notes(&["inner", "unguarded"]).run();
+
+    let outer = scene.read("outer");
+    assert!(outer.starts_with("outer ") && !outer.contains("none"), "{outer}");
+    let keys = scene.keys();
+    assert_eq!(keys.len(), 2);
+    assert_ne!(keys[0], keys[1], "the effects of one would count as repetitions of the other's");
+    for key in &keys {
+        assert!(key.len() == 32 && key.bytes().all(|b| b.is_ascii_hexdigit()), "{key:?}");
+    }
+}
+
+#[test]
+fn an_unguarded_command_has_a_fresh_idempotency_key_each_time() {
+    let scene = Scene::new();
+    DAMAGES[0].inflict(&scene);
+    for _ in 0..2 {
+        let call = scene.attempt("k --fail-open").env("DOUBLETAP_IDEMPOTENCY_KEY", "of-a-claim");
+        call.notes(&["unguarded"]).run();
+    }
+    let keys = scene.keys();
+    assert_ne!(keys[0], keys[1]);
+    assert!(keys.iter().all(|key| key.len() == 32), "{keys:?}");
+}

@@ -143,3 +143,27 @@ fn more_than_a_batch_is_pruned_whole() {
     scene.once("maker").sh(script).run();
     prune_all(&scene, 151);
 }
+
+#[test]
+fn a_record_that_goes_while_it_is_replayed_is_replayed_whole_or_runs_again() {
+    let scene = Scene::new();
+    let big = "a line of a record that comes and goes\n".repeat(3000);
+    scene.write("big", &big);
+    let script = r#"until test -e enough; do
+            "$BIN" prune --older-than 0s --force
+            "$BIN" once k -q --wait forever -- cat big >/dev/null
+        done"#;
+    let sweep = || scene.call("-c").program("sh".as_ref()).arg(script).spawn();
+    let sweepers = [sweep(), sweep()];
+    for _ in 0..200 {
+        let call = scene.once("k -q --wait forever --log log").command(["cat", "big"]);
+        call.stdout(&big).run();
+    }
+    scene.write("enough", "");
+    crate::support::finished(sweepers);
+    let log = scene.read("log");
+    let came_to = |outcome: &str| log.lines().filter(|line| line.contains(outcome)).count();
+    let (ran, replayed) = (came_to(r#""outcome":"ran""#), came_to(r#""outcome":"replayed""#));
+    assert_eq!(ran + replayed, 200);
+    assert!(ran > 0 && replayed > 0, "{ran} ran and {replayed} were replayed: that shows nothing");
+}

@@ -39,6 +39,22 @@ fn death_by_a_signal_is_128_and_its_number_live_and_replayed() {
 }
 
 #[test]
+fn death_by_a_real_time_signal_is_128_and_its_number_too() {
+    let scene = Scene::new();
+    for number in [34, 50, 64] {
+        for _ in 0..2 {
+            let key = format!("signal-{number} --record any");
+            let script = format!("echo run >>runs; echo before; kill -{number} $$");
+            let call = scene.once(&key).sh(&script);
+            call.stdout("before\n").status(128 + number).run();
+        }
+        let shown = scene.json(&format!("show signal-{number} --json"));
+        assert_eq!(shown["attempts"][0]["signal"], number, "{shown}");
+    }
+    assert_eq!(scene.runs(), 3);
+}
+
+#[test]
 fn death_by_a_signal_is_not_recorded_unless_asked_for() {
     let scene = Scene::new();
     for _ in 0..2 {
@@ -72,6 +88,23 @@ fn a_command_that_cannot_be_executed_gives_126_and_nothing_is_recorded() {
     }
     executable(&scene, "plain", "#!/bin/sh\necho now");
     scene.once("k --record any").command(["./plain"]).stdout("now\n").run();
+}
+
+#[test]
+fn a_script_that_names_no_interpreter_is_not_given_to_a_shell() {
+    let scene = Scene::new();
+    executable(&scene, "script", "echo run >>runs\n");
+    executable(&scene, "empty", "");
+    for name in ["script", "empty"] {
+        let call = scene.once(&format!("{name} --record any")).command([format!("./{name}")]);
+        call.status(126).note(&[name]).run();
+    }
+    let call = scene.once("on-the-path").command(["script"]);
+    call.through_sh(r#"PATH="$PWD:$PATH" exec "$@""#).status(126).note(&["script"]).run();
+    assert_eq!(scene.runs(), 0);
+    executable(&scene, "script", "#!/bin/sh\necho run >>runs\n");
+    scene.once("script --record any").command(["./script"]).run();
+    assert_eq!(scene.runs(), 1);
 }
 
 #[test]

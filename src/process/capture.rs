@@ -1,7 +1,10 @@
 //! Hands a command's output on as it arrives, and records it on the way.
 //!
-//! A thread of its own does this: a reader that is slow slows the command, as
-//! it would without us, and never a renewal or a signal.
+//! Most commands write little and end soon: for those the thread that owns the
+//! command does this too, as long as nothing can make it wait. As soon as
+//! something could, or the command turns out to last, a thread of its own takes
+//! over: a reader that is slow slows the command, as it would without us, and
+//! never a renewal or a signal.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -16,8 +19,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::frames::{MemoryRecorder, Recorder, Recording, Stream};
 use super::launch::Pipes;
-use super::raw::waiting_bytes;
-use super::wake::{Bell, Reason};
+use super::raw::{share_one_heap, waiting_bytes};
+use super::wake::{Bell, Reason, wait_readable};
 
 /// How long a pipe that somebody else keeps open is read after the command has
 /// ended: a daemon must not hold us for a second (DESIGN section 6).
@@ -25,6 +28,13 @@ const GRACE: Duration = Duration::from_millis(900);
 
 /// How much is read at once: what a pipe holds by default (`pipe(7)`).
 const BUFFER: usize = 64 << 10;
+
+/// What a descriptor that is ready takes without making its writer wait
+/// (`PIPE_BUF` of `pipe(7)`).
+const AT_ONCE: usize = 4096;
+
+/// How often a pipe is read before its owner looks after other things.
+const TURNS: u32 = 16;
 
 /// What became of our own standard output and standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,50 +62,92 @@ struct Shared {
 
 /// Whether everything has been read and handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+pub enum Progress {
+    /// Not yet.
     Under,
+    /// It has.
     Done,
 }
 
-/// The thread that reads a command's pipes.
+/// What reads a command's pipes.
 pub struct Pump {
     shared: Arc<Mutex<Shared>>,
+    /// What to do it with, until a thread takes it over.
+    inline: Option<Work>,
     /// Dropped to say that the command has ended.
     running: Option<UnixStream>,
 }
 
 impl Pump {
-    /// Starts it, before the command is let go, so that nothing is left to fail
-    /// once it runs. It rings `bell` with [`Reason::Drained`] when both pipes
-    /// have been read.
+    /// Takes a command's pipes, before it is let go, so that nothing is left to
+    /// fail once it runs. A thread rings `bell` with [`Reason::Drained`] when
+    /// both have been read.
     ///
     /// # Errors
-    /// When no descriptors or threads are left.
-    pub fn start(pipes: Pipes, recorder: Box<dyn Recorder>, bell: Bell) -> io::Result<Self> {
+    /// When no descriptors are left.
+    pub fn new(pipes: Pipes, recorder: Box<dyn Recorder>, bell: Bell) -> io::Result<Self> {
         let (running, ended) = UnixStream::pair()?;
-        let shared = Arc::new(Mutex::new(Shared {
-            recorder,
-            delivery: Delivery::Complete,
-            progress: Progress::Under,
-        }));
-        let mut work = Work {
+        let (delivery, progress) = (Delivery::Complete, Progress::Under);
+        let shared = Arc::new(Mutex::new(Shared { recorder, delivery, progress }));
+        let work = Work {
             out: Source::new(Stream::Out, pipes.out.into(), io::stdout().as_fd())?,
             err: Source::new(Stream::Err, pipes.err.into(), io::stderr().as_fd())?,
+            buffer: vec![0; BUFFER],
             ended,
             shared: Arc::clone(&shared),
+            bell,
         };
-        thread::Builder::new().name("capture".into()).spawn(move || {
-            work.run();
-            lock(&work.shared).progress = Progress::Done;
-            bell.ring(Reason::Drained);
-        })?;
-        Ok(Self { shared, running: Some(running) })
+        Ok(Self { shared, inline: Some(work), running: Some(running) })
+    }
+
+    /// The pipes that the caller is to wait on for us, while there is no
+    /// thread.
+    #[must_use]
+    pub fn fds(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        self.inline.as_ref().map_or([None, None], |work| [work.out.fd(), work.err.fd()])
+    }
+
+    /// Moves what is there, after one of [`Pump::fds`] was ready.
+    pub fn pipes_are_ready(&mut self) {
+        let Some(work) = &mut self.inline else { return };
+        if work.move_at_once() == Pace::MayWait {
+            self.hand_over();
+        }
+    }
+
+    /// Has a thread go on from here. Without one left it is done here all the
+    /// same, and signals wait for slow readers.
+    pub fn hand_over(&mut self) {
+        let Some(work) = self.inline.take() else { return };
+        share_one_heap();
+        let slot = Arc::new(Mutex::new(Some(work)));
+        let taken = Arc::clone(&slot);
+        let run = |slot: &Mutex<Option<Work>>| {
+            let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(mut work) = work {
+                work.run();
+            }
+        };
+        let thread = thread::Builder::new().name("capture".into());
+        if thread.spawn(move || run(&taken)).is_err() {
+            run(&slot);
+        }
     }
 
     /// Says that the command has ended: what is in the pipes now is read, and
     /// more only for a moment.
     pub fn command_ended(&mut self) {
         self.running = None;
+        self.pipes_are_ready();
+        if self.progress() == Progress::Under {
+            self.hand_over();
+        }
+    }
+
+    /// Whether everything has been read and handed on.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        lock(&self.shared).progress
     }
 
     /// What has been captured so far; all of it once the bell has rung, and
@@ -120,19 +172,31 @@ struct Source {
     stream: Stream,
     pipe: Option<File>,
     target: Option<File>,
+    /// Read and recorded, and still to be handed on.
+    pending: Vec<u8>,
     /// What the command had written when it ended, and is still to be read:
     /// as much as a slow reader takes time for.
     owed: usize,
 }
 
-impl Source {
-    fn new(stream: Stream, pipe: OwnedFd, target: BorrowedFd<'_>) -> io::Result<Self> {
-        let target = File::from(target.try_clone_to_owned()?);
-        Ok(Self { stream, pipe: Some(pipe.into()), target: Some(target), owed: 0 })
-    }
+/// Whether going on may make us wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    AtOnce,
+    MayWait,
 }
 
 impl Source {
+    fn new(stream: Stream, pipe: OwnedFd, target: BorrowedFd<'_>) -> io::Result<Self> {
+        let target = File::from(target.try_clone_to_owned()?);
+        let (pipe, target) = (Some(pipe.into()), Some(target));
+        Ok(Self { stream, pipe, target, pending: Vec::new(), owed: 0 })
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(File::as_fd)
+    }
+
     fn note_owed(&mut self) {
         self.owed = self.pipe.as_ref().map_or(0, waiting_bytes);
     }
@@ -145,100 +209,129 @@ impl Source {
         self.pipe = None;
         self.owed = 0;
     }
+
+    /// Reads once and records. Says how much it was.
+    fn take_in(&mut self, shared: &Mutex<Shared>, buffer: &mut [u8]) -> usize {
+        let Some(pipe) = &mut self.pipe else { return 0 };
+        let count = match pipe.read(buffer) {
+            Ok(count) => count,
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => return 0,
+            Err(_) => 0,
+        };
+        if count == 0 {
+            self.close();
+            return 0;
+        }
+        self.owed = self.owed.saturating_sub(count);
+        lock(shared).recorder.record(self.stream, &buffer[..count]);
+        count
+    }
+
+    fn hand_on(&mut self, shared: &Mutex<Shared>, bytes: &[u8]) {
+        let Some(target) = &mut self.target else { return };
+        match write_all(target, bytes) {
+            Ok(()) => {}
+            // Nobody reads us any more, so nobody reads the command either:
+            // its next write ends it, as it would have without us.
+            Err(why) if why.kind() == io::ErrorKind::BrokenPipe => {
+                self.target = None;
+                self.close();
+                lock(shared).recorder.mark_truncated();
+            }
+            Err(why) => {
+                self.target = None;
+                lock(shared).delivery = Delivery::Failed(why.to_string());
+            }
+        }
+    }
+
+    /// Whether so many bytes can be handed on without waiting.
+    fn pace_of(&self, count: usize) -> Pace {
+        let Some(target) = &self.target else { return Pace::AtOnce };
+        let mut fds = [PollFd::new(target.as_fd(), PollFlags::POLLOUT)];
+        match poll(&mut fds, PollTimeout::ZERO) {
+            Ok(1) if count <= AT_ONCE => Pace::AtOnce,
+            _ => Pace::MayWait,
+        }
+    }
+
+    /// Moves what is there, without waiting for anybody, and no more than a
+    /// little at a time: the caller has signals to look after.
+    fn move_at_once(&mut self, shared: &Mutex<Shared>, buffer: &mut [u8]) -> Pace {
+        for _ in 0..TURNS {
+            match wait_readable([self.fd()], Some(Duration::ZERO)) {
+                Ok([true]) => {}
+                Ok([false]) => return Pace::AtOnce,
+                Err(_) => return Pace::MayWait,
+            }
+            let count = self.take_in(shared, buffer);
+            if self.pace_of(count) == Pace::MayWait {
+                self.pending.extend_from_slice(&buffer[..count]);
+                return Pace::MayWait;
+            }
+            self.hand_on(shared, &buffer[..count]);
+        }
+        Pace::AtOnce
+    }
 }
 
+/// The pipes and all that is needed to move what comes through them.
 struct Work {
     out: Source,
     err: Source,
+    buffer: Vec<u8>,
     ended: UnixStream,
     shared: Arc<Mutex<Shared>>,
+    bell: Bell,
 }
 
 impl Work {
+    fn move_at_once(&mut self) -> Pace {
+        for source in [&mut self.out, &mut self.err] {
+            if source.move_at_once(&self.shared, &mut self.buffer) == Pace::MayWait {
+                return Pace::MayWait;
+            }
+        }
+        if self.out.pipe.is_none() && self.err.pipe.is_none() {
+            lock(&self.shared).progress = Progress::Done;
+        }
+        Pace::AtOnce
+    }
+
+    /// Moves all that comes, and waits for whoever is slow.
     fn run(&mut self) {
-        let mut buffer = vec![0; BUFFER];
+        for source in [&mut self.out, &mut self.err] {
+            let pending = std::mem::take(&mut source.pending);
+            source.hand_on(&self.shared, &pending);
+        }
         let mut deadline: Option<Instant> = None;
         while self.out.pipe.is_some() || self.err.pipe.is_some() {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            let ready = self.wait(left, deadline.is_none());
-            if ready.ended {
+            let ended = deadline.is_none().then(|| self.ended.as_fd());
+            let ready = wait_readable([self.out.fd(), self.err.fd(), ended], left);
+            let Ok([out, err, ended]) = ready else { break };
+            if ended {
                 deadline = Some(Instant::now() + GRACE);
                 self.out.note_owed();
                 self.err.note_owed();
             }
-            if ready.out {
-                move_some(&mut self.out, &self.shared, &mut buffer);
-            }
-            if ready.err {
-                move_some(&mut self.err, &self.shared, &mut buffer);
+            for (source, ready) in [(&mut self.out, out), (&mut self.err, err)] {
+                if ready {
+                    let count = source.take_in(&self.shared, &mut self.buffer);
+                    source.hand_on(&self.shared, &self.buffer[..count]);
+                }
             }
             let over = deadline.is_some_and(|at| Instant::now() >= at);
             if over && self.out.owed == 0 && self.err.owed == 0 {
                 break;
             }
         }
+        let mut shared = lock(&self.shared);
         if self.out.has_more() || self.err.has_more() {
-            lock(&self.shared).recorder.mark_truncated();
+            shared.recorder.mark_truncated();
         }
-    }
-
-    fn wait(&self, limit: Option<Duration>, may_end: bool) -> Ready {
-        let sources = [
-            self.out.pipe.as_ref().map(File::as_fd),
-            self.err.pipe.as_ref().map(File::as_fd),
-            may_end.then(|| self.ended.as_fd()),
-        ];
-        let mut polled: Vec<PollFd<'_>> =
-            sources.into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        let timeout = limit.map_or(PollTimeout::NONE, |limit| {
-            PollTimeout::from(u16::try_from(limit.as_millis()).unwrap_or(u16::MAX))
-        });
-        if poll(&mut polled, timeout).is_err() {
-            return Ready { out: false, err: false, ended: false };
-        }
-        let mut answers = polled.iter().map(|fd| fd.any().unwrap_or(false));
-        let [out, err, ended] =
-            sources.map(|source| source.is_some() && answers.next().unwrap_or(false));
-        Ready { out, err, ended }
-    }
-}
-
-/// What has something to read.
-struct Ready {
-    out: bool,
-    err: bool,
-    ended: bool,
-}
-
-/// Reads once, records, and hands on.
-fn move_some(source: &mut Source, shared: &Mutex<Shared>, buffer: &mut [u8]) {
-    let Some(pipe) = &mut source.pipe else { return };
-    let count = match pipe.read(buffer) {
-        Ok(count) => count,
-        Err(why) if why.kind() == io::ErrorKind::Interrupted => return,
-        Err(_) => 0,
-    };
-    if count == 0 {
-        source.close();
-        return;
-    }
-    source.owed = source.owed.saturating_sub(count);
-    let bytes = &buffer[..count];
-    lock(shared).recorder.record(source.stream, bytes);
-    let Some(target) = &mut source.target else { return };
-    match write_all(target, bytes) {
-        Ok(()) => {}
-        // Nobody reads us any more, so nobody reads the command either: its
-        // next write ends it, as it would have without us.
-        Err(why) if why.kind() == io::ErrorKind::BrokenPipe => {
-            source.target = None;
-            source.close();
-            lock(shared).recorder.mark_truncated();
-        }
-        Err(why) => {
-            source.target = None;
-            lock(shared).delivery = Delivery::Failed(why.to_string());
-        }
+        shared.progress = Progress::Done;
+        self.bell.ring(Reason::Drained);
     }
 }
 

@@ -48,6 +48,16 @@ pub(super) fn survive_file_size_limit() -> bool {
     already
 }
 
+/// Has all threads share one heap: ours are few and short-lived, and setting a
+/// heap up for each takes longer than they do.
+pub(super) fn share_one_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the call sets a number.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// A descriptor of our own for one that we inherited by number.
 ///
 /// # Errors

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use crate::claim::holder::Reach;
 use crate::claim::outcome::Outcome;
 
-use super::capture::{Captured, Pump};
+use super::capture::{Captured, Progress, Pump};
 use super::launch::Running;
 use super::raw::{self, Wait};
 use super::signals::{Arrival, Sender, Signals, tells_to_end};
@@ -109,6 +109,9 @@ pub fn supervise(
             && let Some(lasting) = lasting.take()
         {
             lasting();
+            if let Some(pump) = &mut it.pump {
+                pump.hand_over();
+            }
         }
         it.wait(brief.filter(|left| !left.is_zero()))?;
     };
@@ -128,6 +131,7 @@ impl Supervision<'_> {
             self.status = raw::reap(self.running.pid, Wait::No)?;
             if let (Some(_), Some(pump)) = (self.status, &mut self.pump) {
                 pump.command_ended();
+                self.drained |= pump.progress() == Progress::Done;
             }
         }
         Ok(())
@@ -136,7 +140,12 @@ impl Supervision<'_> {
     fn wait(&mut self, limit: Option<Duration>) -> io::Result<()> {
         let kill = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
         let limit = [limit, kill].into_iter().flatten().min();
-        wait_readable([self.signals.fd(), self.waker.fd()], limit)?;
+        let [out, err] = self.pump.as_ref().map_or([None, None], Pump::fds);
+        let (signals, waker) = (Some(self.signals.fd()), Some(self.waker.fd()));
+        let [_, _, out, err] = wait_readable([signals, waker, out, err], limit)?;
+        if let (true, Some(pump)) = (out || err, &mut self.pump) {
+            pump.pipes_are_ready();
+        }
         for arrival in self.signals.arrivals() {
             if let Arrival::Forward(signal, sender) = arrival {
                 self.hand_on(signal, sender);

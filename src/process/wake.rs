@@ -87,18 +87,21 @@ impl Bell {
 /// # Errors
 /// When the kernel refuses to wait.
 pub fn wait_readable<const N: usize>(
-    fds: [BorrowedFd<'_>; N],
+    fds: [Option<BorrowedFd<'_>>; N],
     limit: Option<Duration>,
 ) -> io::Result<[bool; N]> {
-    let mut polled = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    let mut polled: Vec<PollFd<'_>> =
+        fds.iter().flatten().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
     let timeout = limit.map_or(PollTimeout::NONE, |limit| {
         // Rounded up, so that a wait is never a little too short.
         let ms = limit.as_millis() + u128::from(limit.subsec_nanos() % 1_000_000 != 0);
         PollTimeout::from(u16::try_from(ms).unwrap_or(u16::MAX))
     });
     match poll(&mut polled, timeout) {
-        Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+        Ok(_) => {}
+        Err(nix::errno::Errno::EINTR) => return Ok([false; N]),
         Err(why) => return Err(why.into()),
     }
-    Ok(polled.map(|fd| fd.any().unwrap_or(false)))
+    let mut answers = polled.iter().map(|fd| fd.any().unwrap_or(false));
+    Ok(fds.map(|fd| fd.is_some() && answers.next().unwrap_or(false)))
 }

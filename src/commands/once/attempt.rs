@@ -78,7 +78,7 @@ impl Call<'_> {
         self.tell_of_take_over(&claim);
         let prepared = clear_remains(&mut store, &claim)
             .map_err(anyhow::Error::from)
-            .and_then(|cleared| Ok((cleared, self.start_pump(&mut newborn)?)));
+            .and_then(|cleared| Ok((cleared, self.prepare_pump(&mut newborn)?)));
         let (cleared, pump) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -113,14 +113,14 @@ impl Call<'_> {
         Ok(self.end(store, claim, renewed, ended))
     }
 
-    /// Starts to read the command's pipes, if it has any.
-    fn start_pump(&mut self, newborn: &mut Newborn) -> io::Result<Option<Pump>> {
+    /// What reads the command's pipes, if it has any.
+    fn prepare_pump(&mut self, newborn: &mut Newborn) -> io::Result<Option<Pump>> {
         // Made here at the latest, since nothing must fail once the command
         // runs.
         let bell = self.waker()?.bell()?;
         let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
         let recorder = Box::new(MemoryRecorder::new(MAX_OUTPUT));
-        Pump::start(pipes, recorder, bell).map(Some)
+        Pump::new(pipes, recorder, bell).map(Some)
     }
 
     /// Runs the command without a claim, because there is no store.

@@ -162,10 +162,10 @@ impl Call<'_> {
         let Some(waker) = &mut self.waker else { return Ok(Woken::Again) };
         match &mut self.signals {
             None => {
-                wait_readable([waker.fd()], limit)?;
+                wait_readable([Some(waker.fd())], limit)?;
             }
             Some(signals) => {
-                wait_readable([waker.fd(), signals.fd()], limit)?;
+                wait_readable([Some(waker.fd()), Some(signals.fd())], limit)?;
                 let told = signals.told_to_end();
                 if let Some(signal) = told {
                     self.account.settle(CallOutcome::Busy);

@@ -28,7 +28,8 @@ pub(super) fn attempts(
     subject: &Subject,
     depth: Depth,
 ) -> rusqlite::Result<Vec<Attempt>> {
-    let mut statement = connection.prepare(&format!(
+    // Kept: a claim asks for the same again under its lock.
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
          ORDER BY generation DESC",
     ))?;

@@ -1,0 +1,67 @@
+//! A command that fills an enlarged pipe and ends is not cut short by a slow reader.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{FcntlArg, fcntl};
+
+use crate::support::processes::is_alive;
+use crate::support::{Scene, until};
+
+/// What a pipe may be enlarged to by anybody (`/proc/sys/fs/pipe-max-size`).
+const PIPE: i32 = 1 << 20;
+
+/// More than twice what a pipe and a buffer of ours hold.
+const OUTPUT: usize = 900_000;
+
+/// Longer than output is waited for that comes after a command's end.
+const PAST_THE_GRACE: Duration = Duration::from_millis(1500);
+
+/// Set for the child that this test makes of itself.
+const CHILD: &str = "WRITE_INTO_DESCRIPTOR_3";
+
+const NAME: &str = "slow_reader::every_byte_of_an_enlarged_pipe_arrives_live_and_replayed";
+
+fn output() -> Vec<u8> {
+    (0..251).flat_map(|byte| [byte; 7]).cycle().take(OUTPUT).collect()
+}
+
+/// The command: enlarges its standard output, writes all of it at once, and ends.
+fn write_all_at_once() {
+    let mut pipe = OpenOptions::new().write(true).open("/proc/self/fd/3").unwrap();
+    fcntl(&pipe, FcntlArg::F_SETPIPE_SZ(PIPE)).unwrap();
+    std::fs::write("pid", std::process::id().to_string()).unwrap();
+    pipe.write_all(&output()).unwrap();
+    std::fs::write("written", "").unwrap();
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test that is its own child, and is told so")]
+fn every_byte_of_an_enlarged_pipe_arrives_live_and_replayed() {
+    if std::env::var_os(CHILD).is_some() {
+        return write_all_at_once();
+    }
+    let scene = Scene::new();
+    // The harness of the tests has words of its own for standard output.
+    let script = format!(r#"exec "$TESTS" --exact {NAME} 3>&1 >/dev/null"#);
+    let call = || {
+        let call = scene.once("k").sh(&script).env(CHILD, "yes");
+        call.env("TESTS", std::env::current_exe().unwrap()).any_stdout()
+    };
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let running = call().stdout_into(File::from(OwnedFd::from(writer))).spawn();
+    until("the command has written everything", || scene.path("written").exists());
+    let command = scene.command_pid();
+    until("the command has ended", || !is_alive(command));
+    let ended = Instant::now();
+    until("a slow reader gets up", || ended.elapsed() > PAST_THE_GRACE);
+    let mut live = Vec::new();
+    reader.read_to_end(&mut live).unwrap();
+    running.finish();
+    assert!(live == output(), "{} of {OUTPUT} bytes arrived", live.len());
+
+    let replay = call().run().stdout;
+    assert!(replay == live, "{} of {OUTPUT} bytes were replayed", replay.len());
+}

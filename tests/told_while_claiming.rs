@@ -1,0 +1,90 @@
+//! A signal that comes while a claim waits for the store ends the call before its command begins.
+
+use std::io::Write;
+use std::os::fd::OwnedFd;
+
+use rusqlite::Connection;
+
+use crate::support::processes::ignores;
+use crate::support::{Scene, Signal, until};
+
+/// A write lock of somebody else's, from the moment that there is a store.
+fn foreign_lock(scene: &Scene) -> Connection {
+    scene.once("earlier").sh("true").run();
+    let foreign = Connection::open(scene.store()).unwrap();
+    foreign.execute_batch("BEGIN IMMEDIATE").unwrap();
+    foreign
+}
+
+/// A command is forked before its key is claimed: then signals are ours.
+fn await_claim(scene: &Scene) {
+    until("the claim has begun", || scene.wrappers().len() == 2);
+}
+
+fn unignored() -> impl Iterator<Item = Signal> {
+    [Signal::SIGINT, Signal::SIGTERM].into_iter().filter(|signal| !ignores(*signal))
+}
+
+#[track_caller]
+fn assert_free(scene: &Scene) {
+    assert_eq!(scene.runs(), 0, "the command has run");
+    let state = scene.state("k");
+    assert!(matches!(state.as_str(), "absent" | "failed"), "the key is {state}");
+    scene.attempt("k --on-crash stop").run();
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn the_call_dies_of_it_when_the_store_is_free_again() {
+    for signal in unignored() {
+        let scene = Scene::new();
+        let foreign = foreign_lock(&scene);
+        let call = scene.attempt("k --on-crash stop --store-timeout 30s").dies_of(signal);
+        let mut running = call.spawn();
+        await_claim(&scene);
+        assert!(running.is_under_way());
+        running.signal(signal);
+        foreign.execute_batch("ROLLBACK").unwrap();
+        running.finish();
+        assert_free(&scene);
+    }
+}
+
+#[test]
+fn the_call_dies_of_it_when_the_store_stays_locked() {
+    for signal in unignored() {
+        let scene = Scene::new();
+        let foreign = foreign_lock(&scene);
+        let call = scene.attempt("k --on-crash stop --store-timeout 1s").dies_of(signal);
+        let running = call.spawn();
+        await_claim(&scene);
+        running.signal(signal);
+        running.finish();
+        foreign.execute_batch("ROLLBACK").unwrap();
+        assert_free(&scene);
+    }
+}
+
+#[test]
+#[ignore = "needs util-linux: cargo test -- --ignored"]
+fn control_c_at_a_terminal_ends_it_too() {
+    let scene = Scene::new();
+    let foreign = foreign_lock(&scene);
+    let script = r#"trap : INT
+        "$BIN" once k --on-crash stop --store-timeout 30s -- sh -c 'echo run >>runs'
+        echo $? >ended"#;
+    scene.write("in-a-terminal", script);
+    let (keyboard, mut typist) = std::io::pipe().unwrap();
+    let call = scene.call("-qefc").program("script".as_ref()).arg("sh ./in-a-terminal");
+    let call = call.arg("/dev/null").stdin(OwnedFd::from(keyboard).into());
+    let running = call.unchecked().spawn();
+    await_claim(&scene);
+    typist.write_all(b"\x03").unwrap();
+    // The child shares the terminal's group, so that its end shows that ^C is through.
+    until("the terminal has sent the signal", || scene.wrappers().len() < 2);
+    foreign.execute_batch("ROLLBACK").unwrap();
+    drop(typist);
+    running.finish();
+    assert_eq!(scene.read("ended"), "130\n");
+    assert_free(&scene);
+}
