@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, fcntl};
 
-use crate::support::processes::is_alive;
+use crate::support::processes::state;
 use crate::support::{Scene, until};
 
 /// What a pipe may be enlarged to by anybody (`/proc/sys/fs/pipe-max-size`).
@@ -15,6 +15,10 @@ const PIPE: i32 = 1 << 20;
 
 /// More than twice what a pipe and a buffer of ours hold.
 const OUTPUT: usize = 900_000;
+
+/// What the reader takes before it rests: more than is on its way when the
+/// command ends.
+const FIRST: usize = 200_000;
 
 /// Longer than output is waited for that comes after a command's end.
 const PAST_THE_GRACE: Duration = Duration::from_millis(1500);
@@ -54,10 +58,11 @@ fn every_byte_of_an_enlarged_pipe_arrives_live_and_replayed() {
     let running = call().stdout_into(File::from(OwnedFd::from(writer))).spawn();
     until("the command has written everything", || scene.path("written").exists());
     let command = scene.command_pid();
-    until("the command has ended", || !is_alive(command));
-    let ended = Instant::now();
-    until("a slow reader gets up", || ended.elapsed() > PAST_THE_GRACE);
-    let mut live = Vec::new();
+    until("the command has ended", || state(command).is_none());
+    let mut live = vec![0; FIRST];
+    reader.read_exact(&mut live).unwrap();
+    let began = Instant::now();
+    until("the reader has rested", || began.elapsed() > PAST_THE_GRACE);
     reader.read_to_end(&mut live).unwrap();
     running.finish();
     assert!(live == output(), "{} of {OUTPUT} bytes arrived", live.len());

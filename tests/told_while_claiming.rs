@@ -25,11 +25,17 @@ fn unignored() -> impl Iterator<Item = Signal> {
     [Signal::SIGINT, Signal::SIGTERM].into_iter().filter(|signal| !ignores(*signal))
 }
 
+/// Neither has the command run nor did anything begin that the signal ended.
 #[track_caller]
 fn assert_free(scene: &Scene) {
     assert_eq!(scene.runs(), 0, "the command has run");
     let state = scene.state("k");
     assert!(matches!(state.as_str(), "absent" | "failed"), "the key is {state}");
+    if state == "failed" {
+        let shown = scene.json("show k --json");
+        let attempt = &shown["attempts"][0];
+        assert!(attempt["signal"].is_null() && attempt["exit_code"].is_null(), "{shown}");
+    }
     scene.attempt("k --on-crash stop").run();
     assert_eq!(scene.runs(), 1);
 }

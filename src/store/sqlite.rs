@@ -57,6 +57,8 @@ pub struct SqliteStore {
     file: (u64, u64),
     clock: Arc<dyn Clock + Send + Sync>,
     patience: Patience,
+    /// The last attempt that was completed here.
+    completed: Option<Fence>,
     /// What the last commit promised; nothing before the first.
     sync: Option<steps::Sync>,
 }
@@ -80,7 +82,15 @@ impl SqliteStore {
             return Ok(None);
         };
         let file = place::identity(path).unwrap_or_default();
-        Ok(Some(Self { connection, path: path.to_owned(), file, clock, patience, sync: None }))
+        Ok(Some(Self {
+            connection,
+            path: path.to_owned(),
+            file,
+            clock,
+            patience,
+            completed: None,
+            sync: None,
+        }))
     }
 }
 
@@ -107,6 +117,7 @@ impl Store for SqliteStore {
     }
 
     fn complete(&mut self, claim: Claim, completion: &Completion) -> Result<Owned, Unrecorded> {
+        self.completed = Some(claim.attempt().fence);
         self.spend(claim, completion)
     }
 
@@ -153,6 +164,6 @@ impl Store for SqliteStore {
     }
 
     fn tidy(&mut self) {
-        self.shorten_log();
+        self.tidy_after(self.completed);
     }
 }

@@ -60,16 +60,13 @@ pub(super) fn open(
             ));
         }
     }
-    // Whoever finds the log empty makes sure that its name survives power loss
-    // before anything is written to it; whoever finds it filled can rely on
-    // the others having done so.
-    // (While the tables are made the rollback journal's name is not synced; a
-    // power cut there can leave a store that is damaged and has recorded
-    // nothing.)
-    if access == Access::Write && size(&beside(path, "-wal")) == 0 {
-        place::sync_folder(&place::folder_of(path)).map_err(|why| {
-            StoreError::new(Trouble::Other, format!("the store's folder cannot be synced: {why}"))
-        })?;
+    // Whoever finds a log that was never written to makes sure that its name
+    // survives power loss before anything is; whoever finds another can rely on
+    // that. (While the tables are made the rollback journal's name is not
+    // synced; a power cut there can leave a store that is damaged and has
+    // recorded nothing.)
+    if access == Access::Write && is_untouched(&beside(path, "-wal")) {
+        sync_names(path)?;
     }
     Ok(Some((connection, patience)))
 }
@@ -92,6 +89,14 @@ fn connect(path: &Path, standing: Standing) -> rusqlite::Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
+}
+
+/// Whether a file is empty and was never anything else, as far as the file
+/// system tells.
+fn is_untouched(path: &Path) -> bool {
+    let Ok(found) = fs::metadata(path) else { return true };
+    let written = found.modified().and_then(|at| Ok(at > found.created()?));
+    found.len() == 0 && !written.unwrap_or(false)
 }
 
 fn size(path: &Path) -> u64 {
@@ -134,7 +139,17 @@ fn migrate(
         connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
     })
     .map_err(told)?;
+    // The first reading creates the log.
+    retried(patience, || version(connection)).map_err(told)?;
+    sync_names(path)?;
     retried(patience, || apply(connection)).map_err(told)
+}
+
+/// Makes the names of a store's files survive power loss.
+fn sync_names(path: &Path) -> Result<(), StoreError> {
+    place::sync_folder(&place::folder_of(path)).map_err(|why| {
+        StoreError::new(Trouble::Other, format!("the store's folder cannot be synced: {why}"))
+    })
 }
 
 fn refuse_foreign(
