@@ -12,7 +12,6 @@ mod replay;
 mod spend;
 mod wait;
 
-use std::io;
 use std::time::Instant;
 
 use anyhow::anyhow;
@@ -43,7 +42,7 @@ struct Call<'a> {
     args: &'a OnceArgs,
     request: Request,
     live: LiveFile,
-    waker: Option<Waker>,
+    waker: Waker,
     signals: Option<Signals>,
     waiting: Waiting,
     account: &'a mut Account,
@@ -82,7 +81,7 @@ impl<'a> Call<'a> {
             context,
             args,
             live: context.live_file(),
-            waker: None,
+            waker: Waker::default(),
             signals: None,
             waiting: Waiting::new(args.wait),
             account,
@@ -91,6 +90,13 @@ impl<'a> Call<'a> {
     }
 
     fn run(mut self) -> anyhow::Result<Ending> {
+        let ending = self.run_or_replay();
+        // The end of the process closes what is open, all at once.
+        std::mem::forget(self);
+        ending
+    }
+
+    fn run_or_replay(&mut self) -> anyhow::Result<Ending> {
         match self.step() {
             Ok(Step::Won(store, claim, newborn)) => self.run_claimed(store, claim, newborn),
             Ok(Step::Replay(store, recorded)) => Ok(self.replay(store, &recorded)),
@@ -181,14 +187,6 @@ impl<'a> Call<'a> {
                 return Err(anyhow!("{}: the store gave no answer", self.request.subject.key));
             }
         })
-    }
-
-    /// What other threads wake this one with.
-    fn waker(&mut self) -> io::Result<&mut Waker> {
-        match &mut self.waker {
-            Some(waker) => Ok(waker),
-            none => Ok(none.insert(Waker::new()?)),
-        }
     }
 
     fn mismatch(&mut self, first: &Attempt) -> Ending {

@@ -20,7 +20,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::frames::{MemoryRecorder, Recorder, Recording, Stream};
 use super::launch::Pipes;
 use super::raw::{share_one_heap, waiting_bytes};
-use super::wake::{Bell, Reason, wait_readable};
+use super::wake::{Reason, Waker, wait_readable};
 
 /// How long a pipe that somebody else keeps open is read after the command has
 /// ended: a daemon must not hold us for a second (DESIGN section 6).
@@ -74,30 +74,35 @@ pub struct Pump {
     shared: Arc<Mutex<Shared>>,
     /// What to do it with, until a thread takes it over.
     inline: Option<Work>,
-    /// Dropped to say that the command has ended.
-    running: Option<UnixStream>,
+    running: Running,
+}
+
+/// Whether the command still runs.
+enum Running {
+    /// It does.
+    Yes,
+    /// It does, and a thread is told of its end when this is dropped.
+    Watched(#[expect(dead_code, reason = "kept to be dropped")] UnixStream),
+    /// It has ended.
+    No,
 }
 
 impl Pump {
     /// Takes a command's pipes, before it is let go, so that nothing is left to
-    /// fail once it runs. A thread rings `bell` with [`Reason::Drained`] when
-    /// both have been read.
+    /// fail once it runs.
     ///
     /// # Errors
     /// When no descriptors are left.
-    pub fn new(pipes: Pipes, recorder: Box<dyn Recorder>, bell: Bell) -> io::Result<Self> {
-        let (running, ended) = UnixStream::pair()?;
+    pub fn new(pipes: Pipes, recorder: Box<dyn Recorder>) -> io::Result<Self> {
         let (delivery, progress) = (Delivery::Complete, Progress::Under);
         let shared = Arc::new(Mutex::new(Shared { recorder, delivery, progress }));
         let work = Work {
             out: Source::new(Stream::Out, pipes.out.into(), io::stdout().as_fd())?,
             err: Source::new(Stream::Err, pipes.err.into(), io::stderr().as_fd())?,
             buffer: vec![0; BUFFER],
-            ended,
             shared: Arc::clone(&shared),
-            bell,
         };
-        Ok(Self { shared, inline: Some(work), running: Some(running) })
+        Ok(Self { shared, inline: Some(work), running: Running::Yes })
     }
 
     /// The pipes that the caller is to wait on for us, while there is no
@@ -108,39 +113,47 @@ impl Pump {
     }
 
     /// Moves what is there, after one of [`Pump::fds`] was ready.
-    pub fn pipes_are_ready(&mut self) {
+    pub fn pipes_are_ready(&mut self, waker: &mut Waker) {
         let Some(work) = &mut self.inline else { return };
         if work.move_at_once() == Pace::MayWait {
-            self.hand_over();
+            self.hand_over(waker);
         }
     }
 
-    /// Has a thread go on from here. Without one left it is done here all the
-    /// same, and signals wait for slow readers.
-    pub fn hand_over(&mut self) {
-        let Some(work) = self.inline.take() else { return };
+    /// Has a thread go on from here, which rings with [`Reason::Drained`] when
+    /// it is done. Without one left it is done here all the same, and signals
+    /// wait for slow readers.
+    pub fn hand_over(&mut self, waker: &mut Waker) {
+        let Some(mut work) = self.inline.take() else { return };
+        let unwatched = match self.running {
+            Running::No => Watch::Over,
+            Running::Yes | Running::Watched(_) => Watch::Blind,
+        };
+        let (Ok(bell), Ok((running, ended))) = (waker.bell(), UnixStream::pair()) else {
+            return work.run(&unwatched);
+        };
+        if let Running::Yes = self.running {
+            self.running = Running::Watched(running);
+        }
         share_one_heap();
         let slot = Arc::new(Mutex::new(Some(work)));
         let taken = Arc::clone(&slot);
-        let run = |slot: &Mutex<Option<Work>>| {
-            let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(mut work) = work {
-                work.run();
-            }
-        };
-        let thread = thread::Builder::new().name("capture".into());
-        if thread.spawn(move || run(&taken)).is_err() {
-            run(&slot);
+        let thread = thread::Builder::new().name("capture".into()).spawn(move || {
+            run_taken(&taken, &Watch::Told(ended));
+            bell.ring(Reason::Drained);
+        });
+        if thread.is_err() {
+            run_taken(&slot, &unwatched);
         }
     }
 
     /// Says that the command has ended: what is in the pipes now is read, and
     /// more only for a moment.
-    pub fn command_ended(&mut self) {
-        self.running = None;
-        self.pipes_are_ready();
+    pub fn command_ended(&mut self, waker: &mut Waker) {
+        self.running = Running::No;
+        self.pipes_are_ready(waker);
         if self.progress() == Progress::Under {
-            self.hand_over();
+            self.hand_over(waker);
         }
     }
 
@@ -161,6 +174,23 @@ impl Pump {
         let recorder = std::mem::replace(&mut shared.recorder, Box::new(MemoryRecorder::new(0)));
         Captured { recording: recorder.finish(), delivery: shared.delivery.clone() }
     }
+}
+
+fn run_taken(slot: &Mutex<Option<Work>>, watch: &Watch) {
+    let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(mut work) = work {
+        work.run(watch);
+    }
+}
+
+/// How the command's end is learnt.
+enum Watch {
+    /// The stream ends with it.
+    Told(UnixStream),
+    /// It has ended.
+    Over,
+    /// Only by the ends of its pipes.
+    Blind,
 }
 
 fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
@@ -280,9 +310,7 @@ struct Work {
     out: Source,
     err: Source,
     buffer: Vec<u8>,
-    ended: UnixStream,
     shared: Arc<Mutex<Shared>>,
-    bell: Bell,
 }
 
 impl Work {
@@ -299,21 +327,25 @@ impl Work {
     }
 
     /// Moves all that comes, and waits for whoever is slow.
-    fn run(&mut self) {
+    fn run(&mut self, watch: &Watch) {
         for source in [&mut self.out, &mut self.err] {
             let pending = std::mem::take(&mut source.pending);
             source.hand_on(&self.shared, &pending);
         }
-        let mut deadline: Option<Instant> = None;
+        let mut deadline = None;
+        if let Watch::Over = watch {
+            deadline = Some(self.command_is_over());
+        }
         while self.out.pipe.is_some() || self.err.pipe.is_some() {
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            let ended = deadline.is_none().then(|| self.ended.as_fd());
-            let ready = wait_readable([self.out.fd(), self.err.fd(), ended], left);
-            let Ok([out, err, ended]) = ready else { break };
-            if ended {
-                deadline = Some(Instant::now() + GRACE);
-                self.out.note_owed();
-                self.err.note_owed();
+            let left = deadline.map(|at: Instant| at.saturating_duration_since(Instant::now()));
+            let watched = match watch {
+                Watch::Told(stream) if deadline.is_none() => Some(stream.as_fd()),
+                Watch::Told(_) | Watch::Over | Watch::Blind => None,
+            };
+            let ready = wait_readable([self.out.fd(), self.err.fd(), watched], left);
+            let Ok([out, err, has_ended]) = ready else { break };
+            if has_ended {
+                deadline = Some(self.command_is_over());
             }
             for (source, ready) in [(&mut self.out, out), (&mut self.err, err)] {
                 if ready {
@@ -331,7 +363,15 @@ impl Work {
             shared.recorder.mark_truncated();
         }
         shared.progress = Progress::Done;
-        self.bell.ring(Reason::Drained);
+    }
+}
+
+impl Work {
+    /// Notes what is still to be read, and says until when more is.
+    fn command_is_over(&mut self) -> Instant {
+        self.out.note_owed();
+        self.err.note_owed();
+        Instant::now() + GRACE
     }
 }
 

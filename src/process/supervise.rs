@@ -78,7 +78,7 @@ pub fn supervise(
     pump: Option<Pump>,
     signals: &mut Signals,
     waker: &mut Waker,
-    lasting: impl FnOnce(),
+    lasting: impl FnOnce(&mut Waker),
 ) -> io::Result<Ended> {
     let started = Instant::now();
     let drained = pump.is_none();
@@ -108,9 +108,9 @@ pub fn supervise(
         if brief == Some(Duration::ZERO)
             && let Some(lasting) = lasting.take()
         {
-            lasting();
+            lasting(it.waker);
             if let Some(pump) = &mut it.pump {
-                pump.hand_over();
+                pump.hand_over(it.waker);
             }
         }
         it.wait(brief.filter(|left| !left.is_zero()))?;
@@ -130,21 +130,28 @@ impl Supervision<'_> {
         if self.status.is_none() {
             self.status = raw::reap(self.running.pid, Wait::No)?;
             if let (Some(_), Some(pump)) = (self.status, &mut self.pump) {
-                pump.command_ended();
-                self.drained |= pump.progress() == Progress::Done;
+                pump.command_ended(self.waker);
             }
+            self.look_at_pump();
         }
         Ok(())
+    }
+
+    /// A thread rings when it is done; without one it is to be looked at.
+    fn look_at_pump(&mut self) {
+        let done = self.pump.as_ref().map(Pump::progress) == Some(Progress::Done);
+        self.drained |= done && self.status.is_some();
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> io::Result<()> {
         let kill = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
         let limit = [limit, kill].into_iter().flatten().min();
         let [out, err] = self.pump.as_ref().map_or([None, None], Pump::fds);
-        let (signals, waker) = (Some(self.signals.fd()), Some(self.waker.fd()));
+        let (signals, waker) = (Some(self.signals.fd()), self.waker.fd());
         let [_, _, out, err] = wait_readable([signals, waker, out, err], limit)?;
         if let (true, Some(pump)) = (out || err, &mut self.pump) {
-            pump.pipes_are_ready();
+            pump.pipes_are_ready(self.waker);
+            self.look_at_pump();
         }
         for arrival in self.signals.arrivals() {
             if let Arrival::Forward(signal, sender) = arrival {

@@ -18,9 +18,13 @@ pub enum Reason {
     Freed,
 }
 
-/// The owner's end.
+/// The owner's end. Most commands end before another thread is needed, so the
+/// descriptors are made when the first bell is.
+#[derive(Debug, Default)]
+pub struct Waker(Option<Ends>);
+
 #[derive(Debug)]
-pub struct Waker {
+struct Ends {
     read: UnixStream,
     write: UnixStream,
 }
@@ -30,28 +34,24 @@ pub struct Waker {
 pub struct Bell(UnixStream);
 
 impl Waker {
-    /// A new pair of ends.
-    ///
-    /// # Errors
-    /// When no descriptors are left.
-    pub fn new() -> io::Result<Self> {
-        let (read, write) = UnixStream::pair()?;
-        read.set_nonblocking(true)?;
-        Ok(Self { read, write })
-    }
-
     /// An end for another thread.
     ///
     /// # Errors
     /// When no descriptors are left.
-    pub fn bell(&self) -> io::Result<Bell> {
-        self.write.try_clone().map(Bell)
+    pub fn bell(&mut self) -> io::Result<Bell> {
+        if self.0.is_none() {
+            let (read, write) = UnixStream::pair()?;
+            read.set_nonblocking(true)?;
+            self.0 = Some(Ends { read, write });
+        }
+        let ends = self.0.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        ends.write.try_clone().map(Bell)
     }
 
     /// The reasons that have come in.
     pub fn reasons(&mut self) -> Vec<Reason> {
         let mut bytes = [0; 64];
-        let count = self.read.read(&mut bytes).unwrap_or(0);
+        let count = self.0.as_mut().map_or(0, |ends| ends.read.read(&mut bytes).unwrap_or(0));
         let reason = |byte: &u8| match byte {
             b'l' => Some(Reason::Lost),
             b'd' => Some(Reason::Drained),
@@ -61,10 +61,10 @@ impl Waker {
         bytes[..count].iter().filter_map(reason).collect()
     }
 
-    /// The descriptor to wait on.
+    /// The descriptor to wait on, once there is another thread.
     #[must_use]
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.read.as_fd()
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.0.as_ref().map(|ends| ends.read.as_fd())
     }
 }
 

@@ -65,6 +65,4 @@ CREATE TABLE output (
 INSERT INTO output VALUES(1700000000000,X'010600000068656c6c6f0a00ff');
 INSERT INTO output VALUES(1700000003000,X'6661696c6564');
 CREATE UNIQUE INDEX attempt_chain ON attempt (kind, namespace, key, generation);
-CREATE INDEX attempt_unlooked ON attempt (kind, namespace, key)
-    WHERE emptied = 0 AND state IN ('interrupted', 'forgotten');
 COMMIT;

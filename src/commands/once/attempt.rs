@@ -19,6 +19,7 @@ use crate::process::group::{self, Presence};
 use crate::process::launch::{self, Newborn, NotStarted, Plan, Running, Streams};
 use crate::process::signals::Signals;
 use crate::process::supervise::{Ended, Held, supervise};
+use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Completion, Liveness as _, Store as _, StoreError, Verdict};
@@ -78,7 +79,7 @@ impl Call<'_> {
         self.tell_of_take_over(&claim);
         let prepared = clear_remains(&mut store, &claim)
             .map_err(anyhow::Error::from)
-            .and_then(|cleared| Ok((cleared, self.prepare_pump(&mut newborn)?)));
+            .and_then(|cleared| Ok((cleared, prepare_pump(&mut newborn)?)));
         let (cleared, pump) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -106,21 +107,10 @@ impl Call<'_> {
             guard: if claim.attempt().lock_inode.is_some() { Guard::Kernel } else { Guard::Lease },
             claimed,
         };
-        let bell = self.waker()?.bell()?;
-        let mut keeper = Keeper::new(store, keeping, bell, self.context.voice);
-        let ended = self.see_through(running, pump, || keeper.begin())?;
+        let mut keeper = Keeper::new(store, keeping, self.context.voice);
+        let ended = self.see_through(running, pump, |waker| keeper.begin(waker))?;
         let (store, renewed) = keeper.stop()?;
         Ok(self.end(store, claim, renewed, ended))
-    }
-
-    /// What reads the command's pipes, if it has any.
-    fn prepare_pump(&mut self, newborn: &mut Newborn) -> io::Result<Option<Pump>> {
-        // Made here at the latest, since nothing must fail once the command
-        // runs.
-        let bell = self.waker()?.bell()?;
-        let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
-        let recorder = Box::new(MemoryRecorder::new(MAX_OUTPUT));
-        Pump::new(pipes, recorder, bell).map(Some)
     }
 
     /// Runs the command without a claim, because there is no store.
@@ -140,7 +130,7 @@ impl Call<'_> {
                 return Ok(Ending::Status(status));
             }
         };
-        let ended = self.see_through(running, None, || ())?;
+        let ended = self.see_through(running, None, |_| ())?;
         self.account.ended(Some(ended.outcome));
         self.account.ran(ended.run, None);
         self.account.settle(CallOutcome::NotRecorded);
@@ -151,14 +141,13 @@ impl Call<'_> {
         &mut self,
         running: Running,
         pump: Option<Pump>,
-        lasting: impl FnOnce(),
+        lasting: impl FnOnce(&mut Waker),
     ) -> anyhow::Result<Ended> {
         let group = running.group();
-        self.waker()?;
-        let (Some(signals), Some(waker)) = (&mut self.signals, &mut self.waker) else {
+        let Some(signals) = &mut self.signals else {
             return Err(anyhow!("signals were not taken over"));
         };
-        let ended = supervise(running, pump, signals, waker, lasting)
+        let ended = supervise(running, pump, signals, &mut self.waker, lasting)
             .context("the command could not be waited for")?;
         if ended.hold == Held::Lost {
             let _ = group::clear(&group, CLEARING);
@@ -278,6 +267,12 @@ fn late_variables(attempt: &Attempt) -> [(&'static str, String); 3] {
         (ATTEMPT, attempt.number.to_string()),
         (IDEMPOTENCY_KEY, attempt.operation.to_string()),
     ]
+}
+
+/// What reads the command's pipes, if it has any.
+fn prepare_pump(newborn: &mut Newborn) -> io::Result<Option<Pump>> {
+    let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
+    Pump::new(pipes, Box::new(MemoryRecorder::new(MAX_OUTPUT))).map(Some)
 }
 
 /// Whether nobody of earlier attempts is left.

@@ -4,6 +4,7 @@
 //! it, and tells the owner of the command when the
 //! claim is lost. A store that is slow or locked holds up nobody else.
 
+use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 
 use crate::claim::attempt::Ownership;
-use crate::process::wake::{Bell, Reason};
+use crate::process::wake::{Bell, Reason, Waker};
 use crate::report::voice::Voice;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Owned, Store as _, StoreError};
@@ -54,27 +55,35 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// A keeper that does nothing yet.
-    pub(super) fn new(store: SqliteStore, keeping: Keeping, bell: Bell, voice: Voice) -> Self {
+    pub(super) fn new(store: SqliteStore, keeping: Keeping, voice: Voice) -> Self {
         let renewed = keeping.claimed;
-        let work = Work { store, renewed, keeping, bell, voice, told: false };
+        let work = Work { store, renewed, keeping, voice, told: false };
         Self { work: Arc::new(Mutex::new(Some(work))), thread: None, voice }
     }
 
     /// Starts the thread. Without one the claim is not renewed, which only
     /// matters to whoever cannot ask the kernel.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, waker: &mut Waker) {
+        let bell = match waker.bell() {
+            Ok(bell) => bell,
+            Err(why) => return self.cannot_renew(&why),
+        };
         let (stop, stopped) = mpsc::channel();
         let shared = Arc::clone(&self.work);
         let thread = thread::Builder::new().name("keeper".into()).spawn(move || {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(work) = shared.as_mut() {
-                work.run(&stopped);
+                work.run(&stopped, &bell);
             }
         });
         match thread {
             Ok(thread) => self.thread = Some((stop, thread)),
-            Err(why) => self.voice.note(&format!("the claim will not be renewed: {why}")),
+            Err(why) => self.cannot_renew(&why),
         }
+    }
+
+    fn cannot_renew(&self, why: &io::Error) {
+        self.voice.warn(&format!("the claim will not be renewed: {why}"));
     }
 
     /// Stops; gives back the store, and when the lease was last renewed.
@@ -95,16 +104,15 @@ struct Work {
     keeping: Keeping,
     /// When the last renewal that succeeded was sent.
     renewed: Instant,
-    bell: Bell,
     voice: Voice,
     /// Whether a failing renewal has been told.
     told: bool,
 }
 
 impl Work {
-    fn run(&mut self, stopped: &Receiver<()>) {
+    fn run(&mut self, stopped: &Receiver<()>, bell: &Bell) {
         while stopped.recv_timeout(self.pause()) == Err(RecvTimeoutError::Timeout) {
-            self.renew();
+            self.renew(bell);
         }
     }
 
@@ -115,19 +123,21 @@ impl Work {
         if self.told { quarter.min(AGAIN) } else { quarter }
     }
 
-    fn renew(&mut self) {
+    fn renew(&mut self, bell: &Bell) {
         let sent = Instant::now();
         match self.store.renew(&self.keeping.owner, self.keeping.limit) {
             Ok(owned) => {
                 self.renewed = sent;
                 self.told = false;
-                self.check(owned);
+                if let Owned::Lost(_) = owned {
+                    bell.ring(Reason::Lost);
+                }
             }
-            Err(error) => self.missed(&error),
+            Err(error) => self.missed(&error, bell),
         }
     }
 
-    fn missed(&mut self, error: &StoreError) {
+    fn missed(&mut self, error: &StoreError, bell: &Bell) {
         if !self.told {
             self.told = true;
             let key = &self.keeping.owner.subject.key;
@@ -135,13 +145,7 @@ impl Work {
         }
         let over = self.renewed.elapsed() >= self.keeping.lease * 3 / 4;
         if over && self.keeping.guard == Guard::Lease {
-            self.bell.ring(Reason::Lost);
-        }
-    }
-
-    fn check(&mut self, owned: Owned) {
-        if let Owned::Lost(_) = owned {
-            self.bell.ring(Reason::Lost);
+            bell.ring(Reason::Lost);
         }
     }
 }

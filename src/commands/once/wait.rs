@@ -145,7 +145,7 @@ impl Call<'_> {
 
     fn block_on(&mut self, fence: Fence) -> anyhow::Result<()> {
         let path = self.live.path().to_owned();
-        let bell = self.waker()?.bell()?;
+        let bell = self.waker.bell()?;
         thread::Builder::new().name("wait".into()).stack_size(64 << 10).spawn(move || {
             if LiveFile::wait_for(&path, fence).is_err() {
                 // Whatever is wrong, the caller looks again, and not at once.
@@ -158,14 +158,12 @@ impl Call<'_> {
     }
 
     fn sleep(&mut self, limit: Option<Duration>) -> anyhow::Result<Woken> {
-        self.waker()?;
-        let Some(waker) = &mut self.waker else { return Ok(Woken::Again) };
         match &mut self.signals {
             None => {
-                wait_readable([Some(waker.fd())], limit)?;
+                wait_readable([self.waker.fd()], limit)?;
             }
             Some(signals) => {
-                wait_readable([Some(waker.fd()), Some(signals.fd())], limit)?;
+                wait_readable([self.waker.fd(), Some(signals.fd())], limit)?;
                 let told = signals.told_to_end();
                 if let Some(signal) = told {
                     self.account.settle(CallOutcome::Busy);
@@ -173,7 +171,7 @@ impl Call<'_> {
                 }
             }
         }
-        if waker.reasons().contains(&Reason::Freed) {
+        if self.waker.reasons().contains(&Reason::Freed) {
             self.waiting.blocked_on = None;
         }
         Ok(Woken::Again)

@@ -65,11 +65,6 @@ CREATE TABLE attempt (
     retry_boot_ms INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX attempt_chain ON attempt (kind, namespace, key, generation);
--- Ended attempts whose processes nobody has looked for: few, and asked for at
--- every claim of a key that has a history.
-CREATE INDEX attempt_unlooked ON attempt (kind, namespace, key)
-    WHERE emptied = 0 AND state IN ('interrupted', 'forgotten');
-
 CREATE TABLE output (
     fence INTEGER PRIMARY KEY,
     frames BLOB NOT NULL

@@ -131,7 +131,7 @@ impl SqliteStore {
 
     /// Gives free pages back to the file system, a bounded number at a time:
     /// each is a write of its own, and others get their turn in between.
-    fn give_back(&self) -> Result<(), StoreError> {
+    fn give_back(&mut self) -> Result<(), StoreError> {
         loop {
             let freed = self.read(|connection| {
                 let mut vacuum =
