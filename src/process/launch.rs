@@ -14,7 +14,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 
 use nix::errno::Errno;
 use nix::unistd::{Pid, setpgid};
@@ -100,8 +100,7 @@ pub fn fork(
     environment: impl Iterator<Item = (OsString, OsString)>,
     signals: &Signals,
 ) -> io::Result<Newborn> {
-    let environment = environment.filter(|(name, _)| plan.late.iter().all(|late| name != late));
-    let variables = merged(environment, plan.variables);
+    let environment = Environment::new(environment, &plan)?;
     let late = vec![Cell::new(0); plan.late.len() * SLOT];
     let (gate, keeper) = io::pipe()?;
     let (complaint, complain) = io::pipe()?;
@@ -110,18 +109,14 @@ pub fn fork(
         Streams::Inherited => None,
     };
     let reach = if has_terminal() { Reach::Process } else { Reach::Group };
-    let programs = candidates(plan.argv.first().map_or(OsStr::new(""), |word| word), &variables)?;
-    let arguments = strings(plan.argv.iter().cloned())?;
-    let variables = strings(variables.into_iter().map(|(mut name, value)| {
-        name.push("=");
-        name.push(value);
-        name
-    }))?;
+    let program = plan.argv.first().map_or(OsStr::new(""), |word| word);
+    let programs = candidates(program, environment.path.as_deref())?;
+    let arguments = strings(plan.argv.iter().map(|word| word.as_bytes().to_vec()))?;
     let pid = signals.held_back(|handled, ignored, mask| {
         raw::fork_child(&Blueprint {
             programs: &programs,
             arguments: &arguments,
-            variables: &variables,
+            variables: &environment.variables,
             streams: streams.as_ref().map(|((_, out), (_, err))| [out.as_fd(), err.as_fd()]),
             leads_group: reach == Reach::Group,
             handled,
@@ -203,35 +198,70 @@ fn classify(why: io::Error) -> NotStarted {
     }
 }
 
-/// The environment with some variables set and others taken away.
-fn merged(
-    environment: impl Iterator<Item = (OsString, OsString)>,
-    changes: &[(&'static str, Option<OsString>)],
-) -> Vec<(OsString, OsString)> {
-    let kept = environment.filter(|(name, _)| changes.iter().all(|(other, _)| name != other));
-    let set = changes.iter().filter_map(|(name, value)| Some(((*name).into(), value.clone()?)));
-    kept.chain(set).collect()
+/// The environment of a command, as far as it is known before it is let go.
+struct Environment {
+    variables: Vec<CString>,
+    /// Where programs are looked for.
+    path: Option<OsString>,
+}
+
+impl Environment {
+    fn new(
+        inherited: impl Iterator<Item = (OsString, OsString)>,
+        plan: &Plan<'_>,
+    ) -> io::Result<Self> {
+        let mut environment = Self { variables: Vec::with_capacity(64), path: None };
+        for (name, value) in inherited {
+            // All that we set or take away is ours by its name.
+            let ours = name.as_bytes().starts_with(b"DOUBLETAP_")
+                && (plan.variables.iter().any(|(other, _)| name == *other)
+                    || plan.late.iter().any(|other| name == *other));
+            if !ours {
+                environment.add(&name, &value)?;
+            }
+            if name == "PATH" {
+                environment.path = Some(value);
+            }
+        }
+        for (name, value) in plan.variables {
+            if let Some(value) = value {
+                environment.add(OsStr::new(name), value)?;
+            }
+        }
+        Ok(environment)
+    }
+
+    fn add(&mut self, name: &OsStr, value: &OsStr) -> io::Result<()> {
+        let (name, value) = (name.as_bytes(), value.as_bytes());
+        let mut text = Vec::with_capacity(name.len() + value.len() + 2);
+        text.extend_from_slice(name);
+        text.push(b'=');
+        text.extend_from_slice(value);
+        self.variables.push(CString::new(text)?);
+        Ok(())
+    }
 }
 
 /// The paths at which a program may be, as `execvp(3)` looks for it.
-fn candidates(program: &OsStr, variables: &[(OsString, OsString)]) -> io::Result<Vec<CString>> {
-    if program.as_bytes().contains(&b'/') {
-        return strings([program.to_owned()]);
+fn candidates(program: &OsStr, path: Option<&OsStr>) -> io::Result<Vec<CString>> {
+    let program = program.as_bytes();
+    if program.contains(&b'/') {
+        return strings([program.to_vec()]);
     }
-    let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_bytes());
-    let folders = path.unwrap_or(b"/bin:/usr/bin").split(|byte| *byte == b':');
-    strings(folders.map(|folder| {
-        let mut full = folder.to_vec();
+    let path = path.map_or(&b"/bin:/usr/bin"[..], OsStr::as_bytes);
+    strings(path.split(|byte| *byte == b':').map(|folder| {
+        let mut full = Vec::with_capacity(folder.len() + program.len() + 2);
+        full.extend_from_slice(folder);
         if !full.is_empty() {
             full.push(b'/');
         }
-        full.extend_from_slice(program.as_bytes());
-        OsString::from_vec(full)
+        full.extend_from_slice(program);
+        full
     }))
 }
 
-fn strings(words: impl IntoIterator<Item = OsString>) -> io::Result<Vec<CString>> {
-    words.into_iter().map(|word| Ok(CString::new(word.into_vec())?)).collect()
+fn strings(words: impl IntoIterator<Item = Vec<u8>>) -> io::Result<Vec<CString>> {
+    words.into_iter().map(|word| Ok(CString::new(word)?)).collect()
 }
 
 /// Whether this process has a controlling terminal.

@@ -87,6 +87,8 @@ fn connect(path: &Path, standing: Standing) -> rusqlite::Result<Connection> {
         )?,
     };
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // A kept statement stays as it is, whatever is bound to it next.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
 }
