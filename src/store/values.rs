@@ -97,7 +97,7 @@ pub struct Unrecorded {
     pub error: StoreError,
 }
 
-/// What became of [`Store::forget`] or [`Store::settle`].
+/// What became of [`Store::forget`](super::Store::forget) or [`Store::settle`](super::Store::settle).
 #[derive(Clone, Debug)]
 #[must_use]
 pub enum Dropped {
