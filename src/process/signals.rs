@@ -133,7 +133,9 @@ impl Signals {
         let set: SigSet = self.handled.iter().copied().collect();
         set.thread_block()?;
         let value = work(&self.handled, &self.ignored, self.inherited);
-        self.inherited.thread_set_mask()?;
+        let mut ours = self.inherited;
+        ours.remove(Signal::SIGCHLD);
+        ours.thread_set_mask()?;
         Ok(value)
     }
 }
