@@ -7,6 +7,7 @@
 pub mod ancestors;
 pub mod capture;
 pub mod clock;
+mod descendants;
 pub mod frames;
 pub mod group;
 pub mod host;

@@ -43,6 +43,7 @@ mod slow_reader;
 mod statuses;
 mod stopped;
 mod sync_order;
+mod timeout;
 mod told_while_claiming;
 mod transparent;
 mod unresolved;

@@ -62,6 +62,15 @@ pub struct OnceArgs {
     #[arg(long, value_name = "DUR", value_parser = values::claim_ttl)]
     claim_ttl: Option<Duration>,
 
+    /// End the command after this long; that is a failure
+    #[arg(long, value_name = "DUR", value_parser = values::positive)]
+    pub timeout: Option<Duration>,
+
+    /// Kill a command that was told to end and has not after this long
+    /// [default: 10s after --timeout, never after a signal]
+    #[arg(long, value_name = "DUR", value_parser = values::any_duration)]
+    pub kill_after: Option<Duration>,
+
     /// Run even if recorded; the record stays unless the rerun succeeds
     #[arg(long)]
     pub rerun: bool,

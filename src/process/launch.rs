@@ -21,6 +21,7 @@ use nix::unistd::{Pid, setpgid};
 
 use crate::claim::holder::{Group, Reach};
 
+use super::descendants;
 use super::group;
 use super::raw::{self, Blueprint, SLOT, Wait};
 use super::signals::Signals;
@@ -128,6 +129,9 @@ pub fn fork(
             complaint: complain.as_fd(),
         })
     })??;
+    if reach == Reach::Process {
+        descendants::keep_in_sight();
+    }
     if reach == Reach::Group {
         // The child does the same; whoever comes first, it is so from here on.
         let _ = setpgid(pid, pid);

@@ -15,13 +15,32 @@ use crate::claim::holder::Reach;
 use crate::claim::outcome::Outcome;
 
 use super::capture::{Captured, Progress, Pump};
+use super::descendants;
+use super::group::{self, Presence};
 use super::launch::Running;
 use super::raw::{self, Wait};
 use super::signals::{Arrival, Sender, Signals, tells_to_end};
 use super::wake::{Reason, Waker, wait_readable};
 
-/// How long a command that lost its claim may take to end by itself.
+/// How long a command that is to be stopped may take to end by itself.
 const KILL_AFTER: Duration = Duration::from_secs(10);
+
+/// How long those who are killed may take to be gone.
+const CLEARING: Duration = Duration::from_secs(10);
+
+/// The pause between two looks at who is left of a stopped command.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// When a command is stopped.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// How long it may run.
+    pub timeout: Option<Duration>,
+    /// How long it may take to end once it is told to, before it is killed. By
+    /// default ten seconds after a timeout or a loss, and for ever after a
+    /// signal that was handed on: a graceful end takes the time it takes.
+    pub kill_after: Option<Duration>,
+}
 
 /// How a supervised command ended.
 #[derive(Debug)]
@@ -33,21 +52,32 @@ pub struct Ended {
     /// Every signal that came in and reached the command, through us or from
     /// the terminal.
     pub handed_on: Vec<Signal>,
-    /// Whether its claim was lost while it ran.
-    pub hold: Held,
+    /// Why it was stopped, if we stopped it.
+    pub stopped: Option<Stopped>,
+    /// Whether anybody of a stopped command is left all the same.
+    pub left: Left,
     /// How long it ran.
     pub run: Duration,
     /// What it wrote, where that was captured.
     pub captured: Option<Captured>,
 }
 
-/// Whether a claim lasted as long as its command.
+/// Why a command was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
-    /// It did.
-    Throughout,
-    /// It was lost, and the command was stopped.
+pub enum Stopped {
+    /// Its claim was lost.
     Lost,
+    /// It ran for too long.
+    TimedOut,
+}
+
+/// Who is left of a stopped command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Nobody, or it was not stopped.
+    Nobody,
+    /// Somebody could not be ended in time.
+    Somebody,
 }
 
 struct Supervision<'a> {
@@ -59,8 +89,13 @@ struct Supervision<'a> {
     drained: bool,
     told: Option<Signal>,
     handed_on: Vec<Signal>,
-    hold: Held,
+    limits: Limits,
+    timeout_at: Option<Instant>,
+    stopped: Option<Stopped>,
+    /// When those who were told to end are killed.
     kill_at: Option<Instant>,
+    /// When we stop waiting for the killed.
+    give_up_at: Option<Instant>,
 }
 
 /// How long a command runs before it counts as lasting. Most end sooner, and
@@ -78,6 +113,7 @@ pub fn supervise(
     pump: Option<Pump>,
     signals: &mut Signals,
     waker: &mut Waker,
+    limits: Limits,
     lasting: impl FnOnce(&mut Waker),
 ) -> io::Result<Ended> {
     let started = Instant::now();
@@ -91,8 +127,11 @@ pub fn supervise(
         status: None,
         told: None,
         handed_on: Vec::new(),
-        hold: Held::Throughout,
+        limits,
+        timeout_at: limits.timeout.and_then(|timeout| started.checked_add(timeout)),
+        stopped: None,
         kill_at: None,
+        give_up_at: None,
     };
     let mut lasting = Some(lasting);
     let mut run = None;
@@ -100,7 +139,7 @@ pub fn supervise(
         it.reap()?;
         if let Some(status) = it.status {
             run.get_or_insert_with(|| started.elapsed());
-            if it.drained {
+            if it.drained && !it.waits_for_the_rest() {
                 break status;
             }
         }
@@ -115,11 +154,16 @@ pub fn supervise(
         }
         it.wait(brief.filter(|left| !left.is_zero()))?;
     };
+    let left = match it.stopped {
+        Some(_) if it.presence() == Presence::Somebody => Left::Somebody,
+        _ => Left::Nobody,
+    };
     Ok(Ended {
         outcome: outcome(status),
         told: it.told,
         handed_on: it.handed_on,
-        hold: it.hold,
+        stopped: it.stopped,
+        left,
         run: run.unwrap_or_else(|| started.elapsed()),
         captured: it.pump.map(Pump::finish),
     })
@@ -143,9 +187,22 @@ impl Supervision<'_> {
         self.drained |= done && self.status.is_some();
     }
 
-    fn wait(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        let kill = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
-        let limit = [limit, kill].into_iter().flatten().min();
+    /// Whether somebody of a stopped command is still to be waited for.
+    fn waits_for_the_rest(&self) -> bool {
+        let over = self.give_up_at.is_some_and(|at| Instant::now() >= at);
+        self.stopped.is_some() && !over && self.presence() == Presence::Somebody
+    }
+
+    /// How long to wait at the most: until the next thing is to be done.
+    fn limit(&self, brief: Option<Duration>) -> Option<Duration> {
+        let left = |at: Option<Instant>| at.map(|at| at.saturating_duration_since(Instant::now()));
+        let timeout = if self.status.is_none() { self.timeout_at } else { None };
+        let look = (self.status.is_some() && self.stopped.is_some()).then_some(LOOK_AGAIN);
+        [brief, left(timeout), left(self.kill_at), look].into_iter().flatten().min()
+    }
+
+    fn wait(&mut self, brief: Option<Duration>) -> io::Result<()> {
+        let limit = self.limit(brief);
         let [out, err] = self.pump.as_ref().map_or([None, None], Pump::fds);
         let (signals, waker) = (Some(self.signals.fd()), self.waker.fd());
         let [_, _, out, err] = wait_readable([signals, waker, out, err], limit)?;
@@ -161,13 +218,19 @@ impl Supervision<'_> {
         for reason in self.waker.reasons() {
             match reason {
                 Reason::Drained => self.drained = true,
-                Reason::Lost => self.stop(),
+                Reason::Lost => self.stop(Stopped::Lost),
                 Reason::Freed => {}
             }
         }
-        if self.kill_at.is_some_and(|at| Instant::now() >= at) {
-            self.send(Signal::SIGKILL);
+        let now = Instant::now();
+        if self.status.is_none() && self.timeout_at.is_some_and(|at| now >= at) {
+            self.timeout_at = None;
+            self.stop(Stopped::TimedOut);
+        }
+        if self.kill_at.is_some_and(|at| now >= at) {
             self.kill_at = None;
+            self.give_up_at = Some(now + CLEARING);
+            self.send_all(Signal::SIGKILL);
         }
         Ok(())
     }
@@ -186,14 +249,51 @@ impl Supervision<'_> {
         if !has_it_already {
             self.send(signal);
         }
+        if let (true, Some(grace), None) =
+            (tells_to_end(signal), self.limits.kill_after, self.kill_at)
+        {
+            self.kill_at = Some(Instant::now() + grace);
+        }
     }
 
-    /// The claim is not ours any more: the command must not go on.
-    fn stop(&mut self) {
-        if self.hold == Held::Throughout {
-            self.hold = Held::Lost;
-            self.kill_at = Some(Instant::now() + KILL_AFTER);
-            self.send(Signal::SIGTERM);
+    /// The command must not go on, and nobody who came from it either.
+    fn stop(&mut self, why: Stopped) {
+        if self.stopped.is_none() {
+            self.stopped = Some(why);
+            let grace = self.limits.kill_after.unwrap_or(KILL_AFTER);
+            self.kill_at = Some(Instant::now() + grace);
+            self.send_all(Signal::SIGTERM);
+        }
+    }
+
+    /// Whether anybody of the command is left.
+    fn presence(&self) -> Presence {
+        let group = self.running.group();
+        match group.reach {
+            Reach::Group => group::presence(&group),
+            Reach::Process if descendants::all().is_empty() => Presence::Nobody,
+            Reach::Process => Presence::Somebody,
+        }
+    }
+
+    /// Signals everybody who came from the command, and nobody else.
+    fn send_all(&self, signal: Signal) {
+        let group = self.running.group();
+        match group.reach {
+            // The group's number is not used again while it has members.
+            Reach::Group if group::presence(&group) == Presence::Somebody => {
+                let _ = killpg(Pid::from_raw(group.id), signal);
+            }
+            Reach::Group => {}
+            Reach::Process => {
+                for pid in descendants::all() {
+                    let _ = kill(Pid::from_raw(pid), signal);
+                }
+            }
+        }
+        if signal != Signal::SIGKILL {
+            // A stopped process acts on nothing else until it goes on.
+            self.send(Signal::SIGCONT);
         }
     }
 

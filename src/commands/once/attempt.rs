@@ -18,7 +18,7 @@ use crate::process::frames::MemoryRecorder;
 use crate::process::group::{self, Presence};
 use crate::process::launch::{self, Newborn, NotStarted, Plan, Running, Streams};
 use crate::process::signals::Signals;
-use crate::process::supervise::{Ended, Held, supervise};
+use crate::process::supervise::{Ended, Left, Limits, supervise};
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
@@ -134,6 +134,9 @@ impl Call<'_> {
         self.account.ended(Some(ended.outcome));
         self.account.ran(ended.run, None);
         self.account.settle(CallOutcome::NotRecorded);
+        if ended.stopped.is_some() {
+            return Ok(self.timed_out(&ended));
+        }
         Ok(ending(&ended))
     }
 
@@ -143,14 +146,17 @@ impl Call<'_> {
         pump: Option<Pump>,
         lasting: impl FnOnce(&mut Waker),
     ) -> anyhow::Result<Ended> {
-        let group = running.group();
         let Some(signals) = &mut self.signals else {
             return Err(anyhow!("signals were not taken over"));
         };
-        let ended = supervise(running, pump, signals, &mut self.waker, lasting)
+        let limits = Limits { timeout: self.args.timeout, kill_after: self.args.kill_after };
+        let ended = supervise(running, pump, signals, &mut self.waker, limits, lasting)
             .context("the command could not be waited for")?;
-        if ended.hold == Held::Lost {
-            let _ = group::clear(&group, CLEARING);
+        if ended.left == Left::Somebody {
+            let key = &self.request.subject.key;
+            self.context.voice.warn(&format!(
+                "{key}: some of what its command started could not be ended, and still runs"
+            ));
         }
         Ok(ended)
     }

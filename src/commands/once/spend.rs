@@ -10,7 +10,7 @@ use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
 use crate::exit::{self, Ending};
 use crate::process::capture::{Captured, Delivery};
-use crate::process::supervise::{Ended, Held};
+use crate::process::supervise::{Ended, Stopped};
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
@@ -47,10 +47,11 @@ impl Call<'_> {
             self.context.voice.warn(&format!("{key}: its output could not be written: {why}"));
         }
         match spent {
-            Ok(Owned::Yes) if ended.hold == Held::Throughout => {
-                self.written(&ended, is_record, &delivery)
+            Ok(Owned::Yes) if ended.stopped == Some(Stopped::Lost) => {
+                self.lost(ended.outcome, LostWhy::Superseded)
             }
-            Ok(Owned::Yes) => self.lost(ended.outcome, LostWhy::Superseded),
+            Ok(Owned::Yes) if ended.stopped == Some(Stopped::TimedOut) => self.timed_out(&ended),
+            Ok(Owned::Yes) => self.written(&ended, is_record, &delivery),
             Ok(Owned::Lost(why)) => self.lost(ended.outcome, why),
             Err(error) => self.not_recorded(ended.outcome, &error),
         }
@@ -69,16 +70,21 @@ impl Call<'_> {
             Some(Limit::Forever) => Keep { span: None, promise: Promise::Explicit },
             Some(Limit::After(span)) => Keep { span: Some(span), promise: Promise::Explicit },
         };
-        let held = ended.hold == Held::Throughout;
-        let verdict = if held && self.args.record().keeps(ended.outcome) && !ours {
+        let verdict = if ended.stopped.is_none() && self.args.record().keeps(ended.outcome) && !ours
+        {
             Verdict::Recorded { keep }
         } else {
             Verdict::Released { rest: self.args.retry_after }
         };
         Completion {
             verdict,
-            outcome: Some(ended.outcome),
-            reason: None,
+            outcome: Some(told_outcome(ended)),
+            reason: ended.stopped.map(|why| match why {
+                Stopped::Lost => "its claim was lost".to_owned(),
+                Stopped::TimedOut => {
+                    format!("it ran for {} and was stopped", for_people(ended.run))
+                }
+            }),
             run: Some(ended.run),
             output: captured.map(|captured| Output {
                 frames: captured.recording.frames,
@@ -160,6 +166,18 @@ impl Call<'_> {
         }
     }
 
+    /// The command ran for too long.
+    pub(super) fn timed_out(&mut self, ended: &Ended) -> Ending {
+        let key = &self.request.subject.key;
+        let limit = for_people(self.args.timeout.unwrap_or_default());
+        self.context.voice.warn(&format!(
+            "{key}: the command ran for longer than {limit} and was stopped ({})",
+            ended.outcome
+        ));
+        self.account.settle(CallOutcome::Timeout);
+        Ending::Status(exit::TIMEOUT)
+    }
+
     fn not_recorded(&mut self, outcome: Outcome, error: &StoreError) -> Ending {
         let topic = self.context.topic(&self.request.subject);
         self.context.voice.warn(&topic.not_recorded(outcome, error));
@@ -172,6 +190,14 @@ impl Call<'_> {
         self.context.voice.warn(&topic.lost(outcome, why));
         self.account.settle(CallOutcome::Lost);
         Ending::Status(exit::LOST)
+    }
+}
+
+/// The outcome that those who wait for the command are given: ours.
+fn told_outcome(ended: &Ended) -> Outcome {
+    match ended.stopped {
+        Some(Stopped::TimedOut) => Outcome::Exited(exit::TIMEOUT),
+        Some(Stopped::Lost) | None => ended.outcome,
     }
 }
 
