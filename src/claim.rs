@@ -16,6 +16,7 @@ pub mod holder;
 pub mod id;
 pub mod key;
 pub mod outcome;
+pub mod period;
 pub mod standing;
 pub mod time;
 

@@ -29,8 +29,8 @@ use crate::claim::outcome::Outcome;
 pub use error::{StoreError, Trouble};
 pub use row::with_lives;
 pub use values::{
-    Chain, Completion, Dropped, Force, Keep, LostWhy, Output, Owned, Promised, Sweep, SweepMode,
-    Swept, Unrecorded, Verdict,
+    Chain, Completion, Dropped, Force, Keep, KeepUntil, LostWhy, Output, Owned, Promised, Sweep,
+    SweepMode, Swept, Unrecorded, Verdict,
 };
 
 /// Answers what a store cannot know: who lives.

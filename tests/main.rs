@@ -28,6 +28,7 @@ mod one_store;
 mod operation;
 mod orphans;
 mod other_users;
+mod periods;
 mod permissions;
 mod power_cut;
 mod prune;

@@ -12,7 +12,7 @@ use super::fingerprint::Fingerprint;
 use super::holder::Life;
 use super::id::{OperationId, Token};
 use super::key::Subject;
-use super::time::Now;
+use super::time::{Now, WallMs};
 
 /// Whether a record in force is set aside (`--rerun`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,9 @@ pub struct Request {
     pub max_attempts: Option<u32>,
     /// How long the claim lasts unless it is renewed.
     pub lease: Duration,
+    /// The start of the present calendar period: what began before it, and is
+    /// over, counts as absent.
+    pub since: Option<WallMs>,
 }
 
 /// An attempt and what is known of its holder.
@@ -183,6 +186,10 @@ pub fn decide(chain: &[Seen], request: &Request, now: &Now) -> Decision {
         return Decision::Run(plan(newest, request, Continues::Nothing));
     };
     let attempt = &seen.attempt;
+    let earlier = request.since.is_some_and(|since| attempt.started < since);
+    if earlier && !seen.counts(now) {
+        return Decision::Run(plan(newest, request, Continues::Nothing));
+    }
     let same = attempt.fingerprint == request.fingerprint;
     match attempt.state {
         State::Running if !same => Decision::Mismatch(attempt.clone()),

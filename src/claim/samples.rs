@@ -36,6 +36,7 @@ pub(crate) fn request(token: u8) -> Request {
         on_crash: OnCrash::Rerun,
         max_attempts: None,
         lease: Duration::from_secs(60),
+        since: None,
     }
 }
 

@@ -23,8 +23,16 @@ pub struct OnceArgs {
     pub key: KeyArgs,
 
     /// Replay the recorded outcome for this long, or forever [default: forever]
-    #[arg(long, value_name = "DUR", value_parser = values::ttl)]
+    #[arg(long, value_name = "DUR", value_parser = values::ttl, conflicts_with = "per")]
     pub ttl: Option<Limit>,
+
+    /// Once per calendar period: the record is good until the period ends
+    #[arg(long, value_name = "PERIOD")]
+    pub per: Option<PerArg>,
+
+    /// The time zone of that period, such as Europe/Berlin [default: the system's]
+    #[arg(long, value_name = "ZONE", requires = "per")]
+    pub tz: Option<String>,
 
     /// Record these ends: success, any, or exit statuses such as 0,3-5 [default: success]
     #[arg(long, value_name = "WHICH", value_parser = values::record)]
@@ -75,7 +83,7 @@ pub struct OnceArgs {
     #[arg(long)]
     pub rerun: bool,
 
-    /// What a replay gives: the output and the status, or only the status [default: output]
+    /// What a replay gives: the output and the status, or only the status [default: output; with --per, status]
     #[arg(long, value_name = "WHAT")]
     replay: Option<ReplayArg>,
 
@@ -121,8 +129,26 @@ impl OnceArgs {
 
     /// What a replay gives.
     pub fn replay(&self) -> ReplayArg {
-        self.replay.unwrap_or(ReplayArg::Output)
+        self.replay.unwrap_or(match self.per {
+            None => ReplayArg::Output,
+            Some(_) => ReplayArg::Status,
+        })
     }
+}
+
+/// `--per`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PerArg {
+    /// From one full hour to the next
+    Hour,
+    /// From midnight to midnight
+    Day,
+    /// From Monday to Monday
+    Week,
+    /// From the first to the first
+    Month,
+    /// From the first of January to the next
+    Year,
 }
 
 /// `--on-crash`.

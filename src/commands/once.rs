@@ -20,6 +20,8 @@ use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, BusyWhy, Decision, Request, Unresolved};
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Life};
+use crate::claim::period::Calendar;
+use crate::claim::time::Clock as _;
 use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
 use crate::process::host;
@@ -41,6 +43,7 @@ struct Call<'a> {
     context: &'a Context,
     args: &'a OnceArgs,
     request: Request,
+    calendar: Option<Calendar>,
     live: LiveFile,
     waker: Waker,
     signals: Option<Signals>,
@@ -80,6 +83,7 @@ impl<'a> Call<'a> {
         Ok(Self {
             context,
             args,
+            calendar: ask::calendar(args)?,
             live: context.live_file(),
             waker: Waker::default(),
             signals: None,
@@ -119,6 +123,10 @@ impl<'a> Call<'a> {
         self.account.in_store(opened);
         let mut vanished = None;
         loop {
+            // A wait may last into the next period.
+            if let Some(calendar) = &self.calendar {
+                self.request.since = Some(calendar.period(self.context.clock.now().wall)?.start);
+            }
             let given = self.waiting.given(&mut store, &self.request)?;
             let replay = match given {
                 Some(attempt) => attempt,

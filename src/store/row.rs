@@ -10,7 +10,9 @@ use crate::claim::id::{OperationId, Token};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Expiry, Now, Until};
 
-use super::{Completion, Dropped, Keep, Liveness, LostWhy, StoreError, Trouble, Verdict};
+use super::{
+    Completion, Dropped, Keep, KeepUntil, Liveness, LostWhy, StoreError, Trouble, Verdict,
+};
 
 /// The row of a new claim.
 pub(crate) fn claimed(
@@ -91,7 +93,9 @@ pub(crate) fn ended(completion: &Completion, now: &Now) -> (State, End) {
 pub(crate) fn settled(outcome: Outcome, now: &Now) -> (State, End) {
     ended(
         &Completion {
-            verdict: Verdict::Recorded { keep: Keep { span: None, promise: Promise::Default } },
+            verdict: Verdict::Recorded {
+                keep: Keep { until: KeepUntil::Pruned, promise: Promise::Default },
+            },
             outcome: Some(outcome),
             reason: Some("settled by hand".to_owned()),
             run: None,

@@ -47,20 +47,35 @@ pub enum Verdict {
     },
 }
 
-/// How long a record is replayed, counted from completion.
+/// How long a record is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// Nothing: until it is pruned.
-    pub span: Option<Duration>,
+    /// Until when.
+    pub until: KeepUntil,
     /// Whether the caller asked for it.
     pub promise: Promise,
+}
+
+/// Until when a record is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeepUntil {
+    /// Until it is pruned.
+    Pruned,
+    /// For so long after its completion.
+    For(Duration),
+    /// Until this instant.
+    At(WallMs),
 }
 
 impl Keep {
     /// The instant at which a record completed at `at` expires.
     #[must_use]
     pub fn expiry(self, at: WallMs) -> Expiry {
-        self.span.map_or(Expiry::Never, |span| Expiry::At(at.plus(span)))
+        match self.until {
+            KeepUntil::Pruned => Expiry::Never,
+            KeepUntil::For(span) => Expiry::At(at.plus(span)),
+            KeepUntil::At(end) => Expiry::At(end),
+        }
     }
 }
 

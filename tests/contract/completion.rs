@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use doubletap::claim::attempt::{Extent, OutputSummary, Promise};
 use doubletap::claim::outcome::Outcome;
-use doubletap::store::{Completion, Keep, Output, Verdict};
+use doubletap::store::{Completion, Keep, KeepUntil, Output, Verdict};
 
 /// A success, recorded for ever because nobody said otherwise.
 pub(super) fn recorded() -> Completion {
@@ -14,7 +14,9 @@ pub(super) fn recorded() -> Completion {
 /// A success, recorded for a while.
 pub(super) fn kept(span: Option<Duration>, promise: Promise) -> Completion {
     Completion {
-        verdict: Verdict::Recorded { keep: Keep { span, promise } },
+        verdict: Verdict::Recorded {
+            keep: Keep { until: span.map_or(KeepUntil::Pruned, KeepUntil::For), promise },
+        },
         outcome: Some(Outcome::Exited(0)),
         reason: None,
         run: Some(Duration::from_millis(1234)),

@@ -232,6 +232,7 @@ pub(super) fn request(key: &str, number: u32) -> Request {
         on_crash: OnCrash::Rerun,
         max_attempts: None,
         lease: LEASE,
+        since: None,
     }
 }
 

@@ -210,3 +210,32 @@ fn a_rerun_without_a_record_is_an_ordinary_run() {
     let plan = run(decide(&[ended(State::Failed)], &again, &now(0)));
     assert_eq!(plan.origin, Origin::Ordinary);
 }
+
+#[test]
+fn what_an_earlier_period_left_behind_counts_as_absent() {
+    let mut today = request(9);
+    today.since = Some(WallMs(1_000_001));
+    today.fingerprint = fingerprint("b");
+    for chain in
+        [ended(State::Done), ended(State::Failed), ended(State::Interrupted), running(Life::Gone)]
+    {
+        let plan = run(decide(&[chain], &today, &now(5)));
+        assert_eq!((plan.generation, plan.number), (2, 1));
+        assert_eq!(plan.operation, today.new_operation);
+        assert!(plan.takes_over.is_none());
+    }
+}
+
+#[test]
+fn a_run_that_crosses_into_the_next_period_keeps_its_key() {
+    let mut today = request(9);
+    today.since = Some(WallMs(1_000_001));
+    assert!(matches!(decide(&[running(Life::Alive)], &today, &now(5)), Decision::Busy(_)));
+}
+
+#[test]
+fn what_the_same_period_has_on_record_is_replayed() {
+    let mut today = request(9);
+    today.since = Some(now(0).wall);
+    assert!(matches!(decide(&[ended(State::Done)], &today, &now(5)), Decision::Replay(_)));
+}

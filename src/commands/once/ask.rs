@@ -12,9 +12,12 @@ use crate::claim::canonical_json::canonical;
 use crate::claim::decide::{OnCrash, Request, Rerun};
 use crate::claim::fingerprint::{Digest, Field, FieldDigest, Fingerprint, Part};
 use crate::claim::id::{OperationId, Token};
-use crate::cli::once::OnCrashArg;
+use crate::claim::period::{Calendar, Per};
+use crate::cli::once::{OnCrashArg, PerArg};
 use crate::cli::{OnceArgs, first_word};
+use crate::exit::Refusal;
 use anyhow::Context as _;
+use jiff::tz::TimeZone;
 
 use super::Context;
 
@@ -36,7 +39,26 @@ pub(super) fn request(context: &Context, args: &OnceArgs) -> anyhow::Result<Requ
         },
         max_attempts: args.max_attempts,
         lease: args.claim_ttl(),
+        since: None,
     })
+}
+
+/// The calendar that the key follows, if it does.
+pub(super) fn calendar(args: &OnceArgs) -> anyhow::Result<Option<Calendar>> {
+    let Some(per) = args.per else { return Ok(None) };
+    let per = match per {
+        PerArg::Hour => Per::Hour,
+        PerArg::Day => Per::Day,
+        PerArg::Week => Per::Week,
+        PerArg::Month => Per::Month,
+        PerArg::Year => Per::Year,
+    };
+    let zone = match &args.tz {
+        Some(name) => TimeZone::get(name)
+            .map_err(|_| Refusal::usage(format!("--tz {name}: this system knows no such zone")))?,
+        None => TimeZone::system(),
+    };
+    Ok(Some(Calendar { per, zone }))
 }
 
 fn random() -> anyhow::Result<[u8; 16]> {

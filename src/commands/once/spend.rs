@@ -8,14 +8,15 @@ use crate::claim::attempt::{Extent, Promise};
 use crate::claim::duration::{Limit, for_people};
 use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
+use crate::claim::time::WallMs;
 use crate::exit::{self, Ending};
 use crate::process::capture::{Captured, Delivery};
 use crate::process::supervise::{Ended, Stopped};
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    Completion, Keep, Liveness as _, LostWhy, Output, Owned, Store as _, StoreError, Trouble,
-    Unrecorded, Verdict,
+    Completion, Keep, KeepUntil, Liveness as _, LostWhy, Output, Owned, Store as _, StoreError,
+    Trouble, Unrecorded, Verdict,
 };
 
 use super::Call;
@@ -34,7 +35,7 @@ impl Call<'_> {
     ) -> Ending {
         let captured = ended.captured.take();
         let delivery = captured.as_ref().map_or(Delivery::Complete, |c| c.delivery.clone());
-        let completion = self.completion(&ended, captured);
+        let completion = self.completion(claim.attempt().started, &ended, captured);
         let extent = completion.output.as_ref().map(|o| (o.summary.bytes, o.summary.extent));
         self.account.ended(Some(ended.outcome));
         self.account.ran(ended.run, extent);
@@ -57,7 +58,19 @@ impl Call<'_> {
         }
     }
 
-    fn completion(&self, ended: &Ended, captured: Option<Captured>) -> Completion {
+    /// How long the record of an attempt that started then is replayed.
+    fn keep(&self, started: WallMs) -> Keep {
+        let period = self.calendar.as_ref().and_then(|calendar| calendar.period(started).ok());
+        let until = match (period, self.args.ttl) {
+            (Some(period), _) => KeepUntil::At(period.end),
+            (None, Some(Limit::After(span))) => KeepUntil::For(span),
+            (None, Some(Limit::Forever) | None) => KeepUntil::Pruned,
+        };
+        let asked = period.is_some() || self.args.ttl.is_some();
+        Keep { until, promise: if asked { Promise::Explicit } else { Promise::Default } }
+    }
+
+    fn completion(&self, started: WallMs, ended: &Ended, captured: Option<Captured>) -> Completion {
         let ours = match ended.outcome {
             Outcome::Signaled(number) => {
                 ended.told.is_some()
@@ -65,11 +78,7 @@ impl Call<'_> {
             }
             Outcome::Exited(_) => false,
         };
-        let keep = match self.args.ttl {
-            None => Keep { span: None, promise: Promise::Default },
-            Some(Limit::Forever) => Keep { span: None, promise: Promise::Explicit },
-            Some(Limit::After(span)) => Keep { span: Some(span), promise: Promise::Explicit },
-        };
+        let keep = self.keep(started);
         let verdict = if ended.stopped.is_none() && self.args.record().keeps(ended.outcome) && !ours
         {
             Verdict::Recorded { keep }

@@ -1,0 +1,62 @@
+//! `--per`: once per calendar period.
+
+use crate::support::Scene;
+
+#[test]
+fn a_second_call_of_the_same_period_is_silent_and_has_the_same_status() {
+    let scene = Scene::new();
+    scene.behave("echo backed up; exit 3");
+    let words = "k --per year --tz UTC --record any";
+    scene.attempt(words).stdout("backed up\n").status(3).run();
+    scene.attempt(words).status(3).run();
+    scene.attempt(&format!("{words} --replay output")).stdout("backed up\n").status(3).run();
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn a_failure_is_tried_again_within_the_period_under_the_same_idempotency_key() {
+    let scene = Scene::new();
+    scene.behave("exit 1");
+    scene.attempt("k --per year").status(1).run();
+    scene.behave(":");
+    scene.attempt("k --per year").run();
+    scene.attempt("k --per year").run();
+    let keys = scene.keys();
+    assert_eq!(keys.len(), 2);
+    assert_eq!(keys[0], keys[1]);
+}
+
+#[test]
+fn the_record_is_good_until_the_period_of_its_zone_ends() {
+    for (zone, end) in [("UTC", "-01-01T00:00:00.000Z"), ("JST-9", "-12-31T15:00:00.000Z")] {
+        let scene = Scene::new();
+        scene.attempt("k --per year").env("TZ", zone).run();
+        let shown = scene.json("show k --json");
+        let expires = shown["attempts"][0]["expires"].as_str().unwrap().to_owned();
+        assert!(expires.ends_with(end), "{zone}: {expires}");
+    }
+}
+
+#[test]
+fn every_period_is_taken() {
+    let scene = Scene::new();
+    for per in ["hour", "day", "week", "month", "year"] {
+        scene.attempt(&format!("{per} --per {per}")).run();
+        assert_eq!(scene.state(per), "done");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_the_store_is_opened() {
+    for (words, named) in [
+        ("k --per day --ttl 1h", "--ttl"),
+        ("k --per fortnight", "fortnight"),
+        ("k --per day --tz Nowhere/Land", "Nowhere/Land"),
+        ("k --tz UTC", "--per"),
+    ] {
+        let scene = Scene::new();
+        scene.attempt(words).status(64).note(&[named]).run();
+        assert_eq!(scene.runs(), 0);
+        assert!(!scene.store().exists(), "{words}");
+    }
+}
