@@ -1,6 +1,6 @@
 //! A signal that ends the wrapper is the command's first, and then ours.
 
-use crate::support::processes::{ignores, is_alive};
+use crate::support::processes::{ignores, is_alive, state};
 use crate::support::{Scene, Signal, until};
 
 const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
@@ -59,4 +59,36 @@ fn a_command_that_ends_well_in_spite_of_a_signal_is_recorded() {
     running.finish();
     scene.attempt("k").stdout("graceful\n").run();
     assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn a_stop_signal_stops_the_command_and_us_and_both_go_on_together() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    let running = scene.begun(scene.hanging("k"));
+    let command = scene.command_pid();
+    running.signal(Signal::SIGTSTP);
+    until("both are stopped", || state(running.pid()) == Some('T') && state(command) == Some('T'));
+    scene.once("other").sh("true").run();
+    running.signal(Signal::SIGCONT);
+    until("both go on", || state(running.pid()) != Some('T') && state(command) != Some('T'));
+    gate.open();
+    running.finish();
+    assert_eq!(scene.state("k"), "done");
+}
+
+#[test]
+fn user_defined_signals_reach_the_command_once_each() {
+    let scene = Scene::new();
+    let _gate = scene.gate();
+    scene.behave(
+        "trap 'echo one' USR1; trap 'echo two; exit 0' USR2
+        (read x <gate) >&- 2>&- & echo ready >ready; while :; do wait; done",
+    );
+    let running = scene.begun(scene.attempt("k").stdout("one\ntwo\n"));
+    until("the traps are set", || scene.path("ready").exists());
+    running.signal(Signal::SIGUSR1);
+    until("the first has come", || running.stdout_so_far() == b"one\n");
+    running.signal(Signal::SIGUSR2);
+    running.finish();
 }

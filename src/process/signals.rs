@@ -1,7 +1,7 @@
 //! The signals that we are sent, as values to be waited for.
 //!
-//! Policy (DESIGN section 6). HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT
-//! go on to the command. One that we found ignored, as under `nohup`, stays
+//! Policy (DESIGN section 6). HUP, INT, QUIT, TERM, USR1, USR2, WINCH, CONT and
+//! TSTP go on to the command; after TSTP we stop ourselves, too. One that we found ignored, as under `nohup`, stays
 //! ignored for both. One that the terminal has sent to the whole foreground
 //! group is not sent again to a command that shares it. The four that tell a
 //! program to end are remembered: after our bookkeeping we die of them too,
@@ -20,7 +20,7 @@ use signal_hook::low_level::siginfo::Cause;
 use super::raw;
 
 /// What goes on to the command.
-const FORWARDED: [Signal; 8] = [
+const FORWARDED: [Signal; 9] = [
     Signal::SIGHUP,
     Signal::SIGINT,
     Signal::SIGQUIT,
@@ -29,6 +29,7 @@ const FORWARDED: [Signal; 8] = [
     Signal::SIGUSR2,
     Signal::SIGWINCH,
     Signal::SIGCONT,
+    Signal::SIGTSTP,
 ];
 
 /// Who sent a signal.
@@ -102,6 +103,10 @@ impl Signals {
     pub fn told_to_end(&mut self) -> Option<Signal> {
         let mut told = self.arrivals().into_iter().filter_map(|arrival| match arrival {
             Arrival::Forward(signal, _) if tells_to_end(signal) => Some(signal),
+            Arrival::Forward(Signal::SIGTSTP, _) => {
+                stop_ourselves();
+                None
+            }
             Arrival::Forward(..) | Arrival::Child => None,
         });
         told.next_back()
@@ -144,6 +149,11 @@ impl Signals {
 #[must_use]
 pub fn tells_to_end(signal: Signal) -> bool {
     matches!(signal, Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM)
+}
+
+/// Stops this process, as TSTP does by default. Returns when it goes on.
+pub(super) fn stop_ourselves() {
+    let _ = nix::sys::signal::raise(Signal::SIGSTOP);
 }
 
 /// Ends this process by a signal, without a core dump. Returns where the

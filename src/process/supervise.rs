@@ -6,6 +6,7 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill, killpg};
@@ -19,7 +20,7 @@ use super::descendants;
 use super::group::{self, Presence};
 use super::launch::Running;
 use super::raw::{self, Wait};
-use super::signals::{Arrival, Sender, Signals, tells_to_end};
+use super::signals::{Arrival, Sender, Signals, stop_ourselves, tells_to_end};
 use super::wake::{Reason, Waker, wait_readable};
 
 /// How long a command that is to be stopped may take to end by itself.
@@ -30,6 +31,10 @@ const CLEARING: Duration = Duration::from_secs(10);
 
 /// The pause between two looks at who is left of a stopped command.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Held by whoever is in a store's transaction, and by nobody while we are
+/// stopped: others must not wait for a lock of ours until somebody types `fg`.
+pub type Transacting = Mutex<()>;
 
 /// When a command is stopped.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,6 +95,7 @@ struct Supervision<'a> {
     told: Option<Signal>,
     handed_on: Vec<Signal>,
     limits: Limits,
+    transacting: &'a Transacting,
     timeout_at: Option<Instant>,
     stopped: Option<Stopped>,
     /// When those who were told to end are killed.
@@ -113,7 +119,7 @@ pub fn supervise(
     pump: Option<Pump>,
     signals: &mut Signals,
     waker: &mut Waker,
-    limits: Limits,
+    (limits, transacting): (Limits, &Transacting),
     lasting: impl FnOnce(&mut Waker),
 ) -> io::Result<Ended> {
     let started = Instant::now();
@@ -128,6 +134,7 @@ pub fn supervise(
         told: None,
         handed_on: Vec::new(),
         limits,
+        transacting,
         timeout_at: limits.timeout.and_then(|timeout| started.checked_add(timeout)),
         stopped: None,
         kill_at: None,
@@ -248,6 +255,10 @@ impl Supervision<'_> {
         self.handed_on.push(signal);
         if !has_it_already {
             self.send(signal);
+        }
+        if signal == Signal::SIGTSTP {
+            let _nobody = self.transacting.lock().unwrap_or_else(PoisonError::into_inner);
+            stop_ourselves();
         }
         if let (true, Some(grace), None) =
             (tells_to_end(signal), self.limits.kill_after, self.kill_at)

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
@@ -18,7 +19,7 @@ use crate::process::frames::MemoryRecorder;
 use crate::process::group::{self, Presence};
 use crate::process::launch::{self, Newborn, NotStarted, Plan, Running, Streams};
 use crate::process::signals::Signals;
-use crate::process::supervise::{Ended, Left, Limits, supervise};
+use crate::process::supervise::{Ended, Left, Limits, Transacting, supervise};
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
@@ -107,8 +108,9 @@ impl Call<'_> {
             guard: if claim.attempt().lock_inode.is_some() { Guard::Kernel } else { Guard::Lease },
             claimed,
         };
-        let mut keeper = Keeper::new(store, keeping, self.context.voice);
-        let ended = self.see_through(running, pump, |waker| keeper.begin(waker))?;
+        let transacting = Arc::new(Transacting::default());
+        let mut keeper = Keeper::new(store, keeping, Arc::clone(&transacting), self.context.voice);
+        let ended = self.see_through(running, pump, &transacting, |waker| keeper.begin(waker))?;
         let (store, renewed) = keeper.stop()?;
         Ok(self.end(store, claim, renewed, ended))
     }
@@ -130,7 +132,7 @@ impl Call<'_> {
                 return Ok(Ending::Status(status));
             }
         };
-        let ended = self.see_through(running, None, |_| ())?;
+        let ended = self.see_through(running, None, &Transacting::default(), |_| ())?;
         self.account.ended(Some(ended.outcome));
         self.account.ran(ended.run, None);
         self.account.settle(CallOutcome::NotRecorded);
@@ -144,14 +146,16 @@ impl Call<'_> {
         &mut self,
         running: Running,
         pump: Option<Pump>,
+        transacting: &Transacting,
         lasting: impl FnOnce(&mut Waker),
     ) -> anyhow::Result<Ended> {
         let Some(signals) = &mut self.signals else {
             return Err(anyhow!("signals were not taken over"));
         };
         let limits = Limits { timeout: self.args.timeout, kill_after: self.args.kill_after };
-        let ended = supervise(running, pump, signals, &mut self.waker, limits, lasting)
-            .context("the command could not be waited for")?;
+        let ended =
+            supervise(running, pump, signals, &mut self.waker, (limits, transacting), lasting)
+                .context("the command could not be waited for")?;
         if ended.left == Left::Somebody {
             let key = &self.request.subject.key;
             self.context.voice.warn(&format!(

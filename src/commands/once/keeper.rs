@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 
 use crate::claim::attempt::Ownership;
+use crate::process::supervise::Transacting;
 use crate::process::wake::{Bell, Reason, Waker};
 use crate::report::voice::Voice;
 use crate::store::sqlite::SqliteStore;
@@ -55,9 +56,14 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// A keeper that does nothing yet.
-    pub(super) fn new(store: SqliteStore, keeping: Keeping, voice: Voice) -> Self {
+    pub(super) fn new(
+        store: SqliteStore,
+        keeping: Keeping,
+        transacting: Arc<Transacting>,
+        voice: Voice,
+    ) -> Self {
         let renewed = keeping.claimed;
-        let work = Work { store, renewed, keeping, voice, told: false };
+        let work = Work { store, renewed, keeping, transacting, voice, told: false };
         Self { work: Arc::new(Mutex::new(Some(work))), thread: None, voice }
     }
 
@@ -102,6 +108,7 @@ impl Keeper {
 struct Work {
     store: SqliteStore,
     keeping: Keeping,
+    transacting: Arc<Transacting>,
     /// When the last renewal that succeeded was sent.
     renewed: Instant,
     voice: Voice,
@@ -125,6 +132,8 @@ impl Work {
 
     fn renew(&mut self, bell: &Bell) {
         let sent = Instant::now();
+        let transacting = Arc::clone(&self.transacting);
+        let _held = transacting.lock().unwrap_or_else(PoisonError::into_inner);
         match self.store.renew(&self.keeping.owner, self.keeping.limit) {
             Ok(owned) => {
                 self.renewed = sent;
