@@ -8,6 +8,7 @@ pub mod ancestors;
 pub mod capture;
 pub mod clock;
 mod descendants;
+mod drain;
 pub mod frames;
 pub mod group;
 pub mod host;

@@ -9,6 +9,7 @@ mod advice;
 mod architecture;
 mod contract;
 mod crash;
+mod daemons;
 mod descriptors;
 mod disk;
 mod documents;

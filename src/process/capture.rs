@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::drain;
 use super::frames::{MemoryRecorder, Recorder, Recording, Stream};
 use super::launch::Pipes;
 use super::raw::{share_one_heap, waiting_bytes};
@@ -357,6 +358,11 @@ impl Work {
             if over && self.out.owed == 0 && self.err.owed == 0 {
                 break;
             }
+        }
+        let open: Vec<BorrowedFd<'_>> =
+            [self.out.fd(), self.err.fd()].into_iter().flatten().collect();
+        if !open.is_empty() {
+            drain::leave_behind(&open);
         }
         let mut shared = lock(&self.shared);
         if self.out.has_more() || self.err.has_more() {

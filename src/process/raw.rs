@@ -1,6 +1,6 @@
-//! The only unsafe code: what must run between fork and exec, and a few calls
-//! that no crate at hand wraps safely.
-#![expect(unsafe_code, reason = "the one documented home of unsafe code")]
+//! The unsafe code: what must run between fork and exec, and a few calls that no
+//! crate at hand wraps safely. (What reads on for a daemon is in `drain`.)
+#![expect(unsafe_code, reason = "the documented home of unsafe code")]
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int};
