@@ -15,12 +15,13 @@ use nix::unistd::Pid;
 use crate::claim::holder::Reach;
 use crate::claim::outcome::Outcome;
 
-use super::capture::{Captured, Progress, Pump};
+use super::capture::{Captured, Pump};
 use super::descendants;
 use super::group::{self, Presence};
 use super::launch::Running;
 use super::raw::{self, Wait};
 use super::signals::{Arrival, Sender, Signals, stop_ourselves, tells_to_end};
+use super::source::Progress;
 use super::wake::{Reason, Waker, wait_readable};
 
 /// How long a command that is to be stopped may take to end by itself.

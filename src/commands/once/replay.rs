@@ -12,9 +12,9 @@ use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
 use crate::cli::once::ReplayArg;
 use crate::exit::{self, Ending};
-use crate::process::capture::{Delivery, write_all};
 use crate::process::frames::{self, Stream};
 use crate::process::signals::Signals;
+use crate::process::source::{Delivery, write_all};
 use crate::store::Store as _;
 use crate::store::sqlite::SqliteStore;
 

@@ -1,0 +1,181 @@
+//! One stream of a command: read, recorded, and handed on.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::frames::{Recorder, Stream};
+use super::raw::waiting_bytes;
+use super::wake::wait_readable;
+
+/// What a descriptor that is ready takes without making its writer wait
+/// (`PIPE_BUF` of `pipe(7)`).
+const AT_ONCE: usize = 4096;
+
+/// How often a pipe is read before its owner looks after other things.
+const TURNS: u32 = 16;
+
+/// What became of our own standard output and standard error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Everything was written, or nobody wanted it any more.
+    Complete,
+    /// Something could not be written, for this reason.
+    Failed(String),
+}
+
+/// What both streams of a command come to.
+pub(super) struct Shared {
+    pub(super) recorder: Box<dyn Recorder>,
+    pub(super) delivery: Delivery,
+    pub(super) progress: Progress,
+}
+
+/// Whether everything has been read and handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Not yet.
+    Under,
+    /// It has.
+    Done,
+}
+
+pub(super) fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One stream: the command's pipe and our own descriptor.
+pub(super) struct Source {
+    stream: Stream,
+    pub(super) pipe: Option<File>,
+    target: Option<File>,
+    /// Read and recorded, and still to be handed on.
+    pub(super) pending: Vec<u8>,
+    /// What the command had written when it ended, and is still to be read:
+    /// as much as a slow reader takes time for.
+    pub(super) owed: usize,
+}
+
+/// Whether going on may make us wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    AtOnce,
+    MayWait,
+}
+
+impl Source {
+    pub(super) fn new(stream: Stream, pipe: OwnedFd, target: BorrowedFd<'_>) -> io::Result<Self> {
+        let target = File::from(target.try_clone_to_owned()?);
+        let (pipe, target) = (Some(pipe.into()), Some(target));
+        Ok(Self { stream, pipe, target, pending: Vec::new(), owed: 0 })
+    }
+
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(File::as_fd)
+    }
+
+    pub(super) fn note_owed(&mut self) {
+        self.owed = self.pipe.as_ref().map_or(0, waiting_bytes);
+    }
+
+    pub(super) fn has_more(&self) -> bool {
+        self.pipe.as_ref().is_some_and(|pipe| waiting_bytes(pipe) > 0)
+    }
+
+    fn close(&mut self) {
+        self.pipe = None;
+        self.owed = 0;
+    }
+
+    /// Reads once and records. Says how much it was.
+    pub(super) fn take_in(&mut self, shared: &Mutex<Shared>, buffer: &mut [u8]) -> usize {
+        let Some(pipe) = &mut self.pipe else { return 0 };
+        let count = match pipe.read(buffer) {
+            Ok(count) => count,
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => return 0,
+            Err(_) => 0,
+        };
+        if count == 0 {
+            self.close();
+            return 0;
+        }
+        self.owed = self.owed.saturating_sub(count);
+        lock(shared).recorder.record(self.stream, &buffer[..count]);
+        count
+    }
+
+    pub(super) fn hand_on(&mut self, shared: &Mutex<Shared>, bytes: &[u8]) {
+        let Some(target) = &mut self.target else { return };
+        match write_all(target, bytes) {
+            Ok(()) => {}
+            // Nobody reads us any more, so nobody reads the command either:
+            // its next write ends it, as it would have without us.
+            Err(why) if why.kind() == io::ErrorKind::BrokenPipe => {
+                self.target = None;
+                self.close();
+                lock(shared).recorder.mark_truncated();
+            }
+            Err(why) => {
+                self.target = None;
+                lock(shared).delivery = Delivery::Failed(why.to_string());
+            }
+        }
+    }
+
+    /// Whether so many bytes can be handed on without waiting.
+    fn pace_of(&self, count: usize) -> Pace {
+        let Some(target) = &self.target else { return Pace::AtOnce };
+        let mut fds = [PollFd::new(target.as_fd(), PollFlags::POLLOUT)];
+        match poll(&mut fds, PollTimeout::ZERO) {
+            Ok(1) if count <= AT_ONCE => Pace::AtOnce,
+            _ => Pace::MayWait,
+        }
+    }
+
+    /// Moves what is there, without waiting for anybody, and no more than a
+    /// little at a time: the caller has signals to look after.
+    pub(super) fn move_at_once(&mut self, shared: &Mutex<Shared>, buffer: &mut [u8]) -> Pace {
+        for _ in 0..TURNS {
+            match wait_readable([self.fd()], Some(Duration::ZERO)) {
+                Ok([true]) => {}
+                Ok([false]) => return Pace::AtOnce,
+                Err(_) => return Pace::MayWait,
+            }
+            let count = self.take_in(shared, buffer);
+            if self.pace_of(count) == Pace::MayWait {
+                self.pending.extend_from_slice(&buffer[..count]);
+                return Pace::MayWait;
+            }
+            self.hand_on(shared, &buffer[..count]);
+        }
+        Pace::AtOnce
+    }
+}
+
+/// Writes everything, also to a descriptor that somebody made non-blocking.
+///
+/// # Errors
+/// What the descriptor answers.
+pub fn write_all(target: &mut File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match target.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                let mut fds = [PollFd::new(target.as_fd(), PollFlags::POLLOUT)];
+                match poll(&mut fds, PollTimeout::NONE) {
+                    Ok(_) | Err(Errno::EINTR) => {}
+                    Err(why) => return Err(why.into()),
+                }
+            }
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(())
+}
