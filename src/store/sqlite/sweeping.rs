@@ -1,6 +1,6 @@
 //! Removing finished keys, in batches that nobody has to wait for.
 
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, Row, named_params};
 
 use super::SqliteStore;
 use super::steps::Sync;
@@ -158,7 +158,9 @@ fn finished_keys(
     now: &Now,
     after: i64,
 ) -> rusqlite::Result<Batch> {
-    let keys = finished(connection, sweep, now, after)?;
+    let keys: Vec<Finished> = batch_of(connection, &whole_keys(), (sweep, now, after), |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    })?;
     let mut attempts = 0;
     for key in &keys {
         attempts += match sweep.mode {
@@ -176,19 +178,8 @@ fn replaced_attempts(
     now: &Now,
     after: i64,
 ) -> rusqlite::Result<Batch> {
-    let mut statement = connection.prepare_cached(&replaced_attempts_sql())?;
-    let found = statement.query_map(
-        named_params! {
-            ":horizon": horizon(sweep, now),
-            ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
-            ":after": after,
-            ":promised": sweep.promised == Promised::Included,
-            ":now": now.wall.0,
-            ":limit": BATCH,
-        },
-        |row| row.get(0),
-    )?;
-    let fences = found.collect::<rusqlite::Result<Vec<i64>>>()?;
+    let fences: Vec<i64> =
+        batch_of(connection, &replaced_attempts_sql(), (sweep, now, after), |row| row.get(0))?;
     if sweep.mode == SweepMode::Remove {
         for fence in &fences {
             connection.prepare_cached("DELETE FROM output WHERE fence = ?")?.execute([fence])?;
@@ -198,27 +189,24 @@ fn replaced_attempts(
     Ok((Swept { keys: 0, attempts: fences.len() as u64 }, fences.last().copied()))
 }
 
-fn horizon(sweep: &Sweep, now: &Now) -> i64 {
-    now.wall.0.saturating_sub(to_ms(sweep.older_than))
-}
-
-fn finished(
+/// The rows of one batch of a query for what may go.
+fn batch_of<T>(
     connection: &Connection,
-    sweep: &Sweep,
-    now: &Now,
-    after: i64,
-) -> rusqlite::Result<Vec<Finished>> {
-    let mut statement = connection.prepare_cached(&whole_keys())?;
+    query: &str,
+    (sweep, now, after): (&Sweep, &Now, i64),
+    read: fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    let mut statement = connection.prepare_cached(query)?;
     let found = statement.query_map(
         named_params! {
-            ":horizon": horizon(sweep, now),
+            ":horizon": now.wall.0.saturating_sub(to_ms(sweep.older_than)),
             ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
             ":after": after,
             ":promised": sweep.promised == Promised::Included,
             ":now": now.wall.0,
             ":limit": BATCH,
         },
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        read,
     )?;
     found.collect()
 }
