@@ -45,6 +45,7 @@ mod slow_reader;
 mod statuses;
 mod stopped;
 mod sync_order;
+mod terminal;
 mod timeout;
 mod told_while_claiming;
 mod transparent;

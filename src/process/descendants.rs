@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use nix::unistd::getpid;
+use nix::unistd::{Pid, getpid};
 
 use super::proc_stat::{self, Vital};
 
@@ -17,6 +17,30 @@ pub(super) fn keep_in_sight() {
     // Without it a timeout reaches fewer; nothing else depends on it.
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
+
+/// Reaps orphans that became our children and have ended; they would stay as
+/// zombies for as long as the command runs. The command itself is left to its
+/// owner.
+#[cfg(target_os = "linux")]
+pub(super) fn reap_orphans(command: Pid) {
+    use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+
+    let ended = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    while let Ok(status) = waitid(Id::All, ended) {
+        match status.pid() {
+            Some(pid) if pid != command => {
+                if waitpid(pid, Some(WaitPidFlag::WNOHANG)).is_err() {
+                    return;
+                }
+            }
+            _ => return,
+        }
+    }
+}
+
+/// Elsewhere orphans never become our children.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn reap_orphans(_command: Pid) {}
 
 /// Every living descendant of this process.
 pub(super) fn all() -> Vec<i32> {

@@ -179,6 +179,9 @@ pub fn supervise(
 
 impl Supervision<'_> {
     fn reap(&mut self) -> io::Result<()> {
+        if self.running.group().reach == Reach::Process {
+            descendants::reap_orphans(self.running.pid);
+        }
         if self.status.is_none() {
             self.status = raw::reap(self.running.pid, Wait::No)?;
             if let (Some(_), Some(pump)) = (self.status, &mut self.pump) {
