@@ -42,14 +42,14 @@ pub(super) fn open(
     let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
     let mut connection = connect(path, standing).map_err(told)?;
     let patience = Patience::install(&mut connection, timeout).map_err(told)?;
-    let version = retried(&patience, || version(&connection)).map_err(told)?;
+    let version = retried(path, &patience, || version(&connection))?;
     match version {
         _ if version == NEWEST => {}
         0 if access == Access::Read => {
-            refuse_foreign(path, &connection, &patience, timeout)?;
+            refuse_foreign(path, &connection, &patience)?;
             return Ok(None);
         }
-        _ if version < NEWEST => migrate(path, &connection, &patience, timeout)?,
+        _ if version < NEWEST => migrate(path, &connection, &patience)?,
         _ => {
             return Err(StoreError::new(
                 Trouble::Refused,
@@ -128,23 +128,16 @@ fn version(connection: &Connection) -> rusqlite::Result<usize> {
 /// Makes the tables, or the newer ones. Many processes may be at it at once
 /// [measured: 247 of 400 openings of a fresh file by 16 processes failed
 /// without the loop, 3 with a timeout alone, none with it].
-fn migrate(
-    path: &Path,
-    connection: &Connection,
-    patience: &Patience,
-    timeout: Duration,
-) -> Result<(), StoreError> {
-    let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
-    refuse_foreign(path, connection, patience, timeout)?;
-    retried(patience, || {
+fn migrate(path: &Path, connection: &Connection, patience: &Patience) -> Result<(), StoreError> {
+    refuse_foreign(path, connection, patience)?;
+    retried(path, patience, || {
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
-    })
-    .map_err(told)?;
+    })?;
     // The first reading creates the log.
-    retried(patience, || version(connection)).map_err(told)?;
+    retried(path, patience, || version(connection))?;
     sync_names(path)?;
-    retried(patience, || apply(connection)).map_err(told)
+    retried(path, patience, || apply(connection))
 }
 
 /// Makes the names of a store's files survive power loss.
@@ -158,10 +151,8 @@ fn refuse_foreign(
     path: &Path,
     connection: &Connection,
     patience: &Patience,
-    timeout: Duration,
 ) -> Result<(), StoreError> {
-    let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
-    if retried(patience, || is_foreign(connection)).map_err(told)? {
+    if retried(path, patience, || is_foreign(connection))? {
         return Err(StoreError::new(
             Trouble::Damaged,
             format!(
@@ -195,10 +186,13 @@ fn apply(connection: &Connection) -> rusqlite::Result<()> {
     step.commit()
 }
 
+/// Repeats what another program's lock keeps from succeeding, until it has
+/// taken as long as one call may; a failure comes back as its sentence.
 fn retried<T>(
+    path: &Path,
     patience: &Patience,
     mut work: impl FnMut() -> rusqlite::Result<T>,
-) -> rusqlite::Result<T> {
+) -> Result<T, StoreError> {
     patience.begin(patience.limit);
     let mut tries = 0;
     loop {
@@ -208,7 +202,9 @@ fn retried<T>(
             {
                 tries += 1;
             }
-            other => return other,
+            other => {
+                return other.map_err(|error| failure::sentence(path, patience.limit, &error));
+            }
         }
     }
 }
