@@ -129,12 +129,12 @@ pub fn fork(
             complaint: complain.as_fd(),
         })
     })??;
-    if reach == Reach::Process {
-        descendants::keep_in_sight();
-    }
-    if reach == Reach::Group {
-        // The child does the same; whoever comes first, it is so from here on.
-        let _ = setpgid(pid, pid);
+    match reach {
+        Reach::Process => descendants::keep_in_sight(),
+        Reach::Group => {
+            // The child does the same; whoever comes first, it is so from here on.
+            let _ = setpgid(pid, pid);
+        }
     }
     Ok(Newborn {
         pid,

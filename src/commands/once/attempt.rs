@@ -55,7 +55,7 @@ pub(super) fn held_above() -> Vec<Token> {
 
 impl Call<'_> {
     /// Forks the command, which waits until its key is claimed.
-    pub(super) fn fork(&mut self) -> anyhow::Result<Newborn> {
+    pub(super) fn fork(&self) -> anyhow::Result<Newborn> {
         let variables = self.variables();
         let streams = if self.args.no_output { Streams::Inherited } else { Streams::Piped };
         let late = &[FENCE, ATTEMPT, IDEMPOTENCY_KEY];

@@ -1,8 +1,8 @@
 //! The thread that keeps a claim while its command runs.
 //!
 //! It alone touches the store meanwhile: it renews the lease every quarter of
-//! it, and tells the owner of the command when the
-//! claim is lost. A store that is slow or locked holds up nobody else.
+//! it, and tells the owner of the command when the claim is lost. A store that
+//! is slow or locked holds up nobody else.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
