@@ -7,6 +7,16 @@ use crate::support::{Scene, until};
 /// same group lives on at the gate.
 const STUBBORN: &str = "(trap '' TERM; echo ready >ready; read x <gate; echo late >>late) & wait";
 
+/// Kills the wrapper of a command that says when it is ready, and outlives it.
+#[track_caller]
+fn orphan(scene: &Scene, words: &str, behaviour: &str) {
+    scene.behave(behaviour);
+    let wrapper = scene.begun(scene.attempt(words));
+    until("whoever outlives the wrapper is ready", || scene.path("ready").exists());
+    wrapper.kill();
+    until("the attempt is orphaned", || scene.state("k") == "orphaned");
+}
+
 #[test]
 fn when_wrapper_and_command_are_killed_the_next_call_runs_at_once_and_says_so() {
     let scene = Scene::new();
@@ -42,11 +52,7 @@ fn killing_the_wrapper_ends_an_ordinary_command() {
 fn a_grandchild_that_outlives_the_wrapper_keeps_the_key_busy() {
     let scene = Scene::new();
     let mut gate = scene.gate();
-    scene.behave(STUBBORN);
-    let wrapper = scene.begun(scene.attempt("k"));
-    until("the grandchild is ready", || scene.path("ready").exists());
-    wrapper.kill();
-    until("the attempt is orphaned", || scene.state("k") == "orphaned");
+    orphan(&scene, "k", STUBBORN);
     for _ in 0..3 {
         scene.attempt("k").status(75).note(&["k"]).run();
     }
@@ -64,11 +70,7 @@ fn a_grandchild_that_outlives_the_wrapper_keeps_the_key_busy() {
 fn a_command_that_ignores_term_outlives_the_wrapper_and_keeps_the_key_busy() {
     let scene = Scene::new();
     let mut gate = scene.gate();
-    scene.behave("trap '' TERM; echo ready >ready; read x <gate");
-    let wrapper = scene.begun(scene.attempt("k --claim-ttl 2s"));
-    until("the command is ready", || scene.path("ready").exists());
-    wrapper.kill();
-    until("the attempt is orphaned", || scene.state("k") == "orphaned");
+    orphan(&scene, "k --claim-ttl 2s", "trap '' TERM; echo ready >ready; read x <gate");
     scene.attempt("k").status(75).note(&["k"]).run();
     gate.open();
     let command = scene.command_pid();
@@ -81,11 +83,7 @@ fn a_command_that_ignores_term_outlives_the_wrapper_and_keeps_the_key_busy() {
 fn a_waiter_takes_over_when_the_orphans_are_gone() {
     let scene = Scene::new();
     let mut gate = scene.gate();
-    scene.behave(STUBBORN);
-    let wrapper = scene.begun(scene.attempt("k"));
-    until("the grandchild is ready", || scene.path("ready").exists());
-    wrapper.kill();
-    until("the attempt is orphaned", || scene.state("k") == "orphaned");
+    orphan(&scene, "k", STUBBORN);
     scene.behave("echo taken over");
     let waiter = scene.attempt("k -q --wait forever").stdout("taken over\n").spawn();
     gate.open();
