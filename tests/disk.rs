@@ -7,6 +7,17 @@ fn mounted<'scene>(call: Call<'scene>, script: &str) -> Call<'scene> {
     call.through(["unshare", "-m", "sh", "-c", script, "sh"])
 }
 
+/// Asserts that an attempt after that script ends with 125, says these words,
+/// and never starts its command.
+#[track_caller]
+fn runs_nothing(scene: &Scene, script: &str, words: &[&str]) {
+    mounted(scene.attempt("k"), script).status(125).note(words).run();
+    assert_eq!(scene.runs(), 0);
+}
+
+const READ_ONLY: &str = r#"
+    mount --bind "$STATE" "$STATE" && mount -o remount,ro,bind "$STATE" || exit 99
+    exec "$@""#;
 const SMALL: &str = r#"mount -t tmpfs -o size=1m,mode=700 none "$STATE" || exit 99"#;
 const FILL: &str = r#"dd if=/dev/zero of="$STATE/fill" bs=4k 2>/dev/null"#;
 
@@ -15,9 +26,7 @@ const FILL: &str = r#"dd if=/dev/zero of="$STATE/fill" bs=4k 2>/dev/null"#;
 fn on_a_full_disk_nothing_runs() {
     let scene = Scene::new();
     let script = format!(r#"{SMALL}; {FILL}; exec "$@""#);
-    let call = mounted(scene.attempt("k"), &script);
-    call.status(125).note(&["store"]).run();
-    assert_eq!(scene.runs(), 0);
+    runs_nothing(&scene, &script, &["store"]);
 }
 
 #[test]
@@ -31,9 +40,7 @@ fn on_a_disk_that_filled_up_after_the_store_was_made_nothing_runs() {
         while "$BIN" once used-up-$i -- true 2>/dev/null && test $i -lt 3000; do i=$((i+1)); done
         exec "$@""#
     );
-    let call = mounted(scene.attempt("k"), &script);
-    call.status(125).note(&["store"]).run();
-    assert_eq!(scene.runs(), 0);
+    runs_nothing(&scene, &script, &["store"]);
 }
 
 #[test]
@@ -88,13 +95,8 @@ fn a_disk_that_fills_during_the_run_costs_the_output_or_gives_74_but_never_silen
 fn on_a_read_only_medium_nothing_runs_unless_told_to_fail_open() {
     let scene = Scene::new();
     scene.once("earlier").sh("true").run();
-    let script = r#"
-        mount --bind "$STATE" "$STATE" && mount -o remount,ro,bind "$STATE" || exit 99
-        exec "$@""#;
-    let call = mounted(scene.attempt("k"), script);
-    call.status(125).note(&["store"]).run();
-    assert_eq!(scene.runs(), 0);
-    let call = mounted(scene.attempt("k --fail-open"), script);
+    runs_nothing(&scene, READ_ONLY, &["store"]);
+    let call = mounted(scene.attempt("k --fail-open"), READ_ONLY);
     call.notes(&["unguarded"]).run();
     assert_eq!(scene.runs(), 1);
 }
@@ -103,12 +105,7 @@ fn on_a_read_only_medium_nothing_runs_unless_told_to_fail_open() {
 #[ignore = "needs root and util-linux: cargo test -- --ignored"]
 fn a_store_on_an_empty_read_only_medium_runs_nothing() {
     let scene = Scene::new();
-    let script = r#"
-        mount --bind "$STATE" "$STATE" && mount -o remount,ro,bind "$STATE" || exit 99
-        exec "$@""#;
-    let call = mounted(scene.attempt("k"), script);
-    call.status(125).note(&["store"]).run();
-    assert_eq!(scene.runs(), 0);
+    runs_nothing(&scene, READ_ONLY, &["store"]);
 }
 
 #[test]
@@ -121,9 +118,7 @@ fn a_store_whose_file_is_immutable_runs_nothing() {
             mount --bind "$file" "$file" && mount -o remount,ro,bind "$file" || exit 99
         done
         exec "$@""#;
-    let call = mounted(scene.attempt("k"), script);
-    call.status(125).note(&["store"]).run();
-    assert_eq!(scene.runs(), 0);
+    runs_nothing(&scene, script, &["store"]);
 }
 
 #[test]
@@ -135,8 +130,6 @@ fn on_a_network_file_system_nothing_runs_and_nothing_is_created() {
         "$@"; status=$?
         ls -A "$STATE" >listed
         umount "$STATE"; exit $status"#;
-    let call = mounted(scene.attempt("k"), script);
-    call.status(125).note(&["network file system", "--store"]).run();
-    assert_eq!(scene.runs(), 0);
+    runs_nothing(&scene, script, &["network file system", "--store"]);
     assert_eq!(scene.read("listed"), "");
 }
