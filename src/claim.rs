@@ -17,6 +17,7 @@ pub mod id;
 pub mod key;
 pub mod outcome;
 pub mod period;
+pub mod size;
 pub mod standing;
 pub mod time;
 

@@ -18,7 +18,7 @@ use crate::claim::key::{Key, Namespace};
 use crate::exit;
 
 pub use once::OnceArgs;
-pub use operate::{CompleteArgs, ForgetArgs, ListArgs, PruneArgs, ShowArgs};
+pub use operate::{CompleteArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShowArgs};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -85,6 +85,8 @@ pub enum Verb {
     Once(Box<OnceArgs>),
     /// Show what is known of a key
     Show(ShowArgs),
+    /// Print the output of a key's newest attempt, also while it runs
+    Logs(LogsArgs),
     /// List the keys, the newest first
     List(ListArgs),
     /// Drop a key on purpose: the next call runs again

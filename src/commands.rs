@@ -7,7 +7,9 @@ pub mod complete;
 mod context;
 pub mod forget;
 pub mod list;
+pub mod logs;
 pub mod once;
+mod playing;
 pub mod prune;
 pub mod show;
 
@@ -29,6 +31,7 @@ pub fn run(cli: Cli) -> Ending {
     let done = Context::new(cli.global, voice).and_then(|context| match cli.verb {
         Verb::Once(args) => once::run(&context, &args),
         Verb::Show(args) => show::run(&context, &args),
+        Verb::Logs(args) => logs::run(&context, &args),
         Verb::List(args) => list::run(&context, &args),
         Verb::Forget(args) => forget::run(&context, &args),
         Verb::Complete(args) => complete::run(&context, &args),

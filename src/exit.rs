@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// No such key (`show`, `forget`).
+/// No such key (`show`, `logs`, `forget`).
 pub const ABSENT: u8 = 1;
 /// Bad option, duration or key; nothing was opened.
 pub const USAGE: u8 = 64;

@@ -1,9 +1,9 @@
 //! The machine: clocks, locks, processes and signals.
 //!
 //! `clock` and `host` say when and where we are, `live` and `group` who is
-//! alive, `launch` and `supervise` run a command, `capture` and `source` record
-//! what it writes, and `drain` reads on for a daemon. Nothing in here knows a
-//! store.
+//! alive, `launch` and `supervise` run a command, `capture` and `source` hand on
+//! what it writes, `recorder` and `frames` keep it, and `drain` reads on for a
+//! daemon. Nothing in here knows which store there is.
 
 pub mod ancestors;
 pub mod capture;
@@ -17,6 +17,7 @@ pub mod launch;
 pub mod live;
 pub mod proc_stat;
 mod raw;
+pub mod recorder;
 pub mod signals;
 pub mod source;
 pub mod supervise;

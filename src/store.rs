@@ -12,6 +12,7 @@
 
 pub mod error;
 pub mod memory;
+mod output;
 pub mod row;
 pub mod sqlite;
 mod values;
@@ -27,10 +28,11 @@ use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 
 pub use error::{StoreError, Trouble};
+pub use output::{Frames, Output, Spool};
 pub use row::with_lives;
 pub use values::{
-    Chain, Completion, Dropped, Force, Keep, KeepUntil, LostWhy, Output, Owned, Promised, Sweep,
-    SweepMode, Swept, Unrecorded, Verdict,
+    Chain, Completion, Dropped, Force, Keep, KeepUntil, LostWhy, Owned, Promised, Sweep, SweepMode,
+    Swept, Unrecorded, Verdict,
 };
 
 /// Answers what a store cannot know: who lives.
@@ -127,11 +129,16 @@ pub trait Store: Send {
     /// When the store cannot be read.
     fn chain(&mut self, subject: &Subject) -> Result<Vec<Attempt>, StoreError>;
 
-    /// The recorded frames of an attempt, if any.
+    /// Where the output of an attempt goes while it runs and is not kept in
+    /// memory.
+    fn spool(&self, owner: &Ownership) -> Spool;
+
+    /// The recorded frames of an attempt, if any: of one that is not completed,
+    /// what its spool has so far. Nothing where they are not all there.
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn output(&mut self, fence: Fence) -> Result<Option<Vec<u8>>, StoreError>;
+    fn output(&mut self, fence: Fence) -> Result<Option<Frames>, StoreError>;
 
     /// Every key with all its attempts, the newest claim first.
     ///

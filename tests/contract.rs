@@ -3,7 +3,7 @@
 //!
 //! A sentence is a function of a [`Stage`](stage::Stage); `every_store!` at the
 //! end of a file turns the ones it names into a test for each store. What only
-//! a file can show is in [`sqlite`] and [`sqlite_file`].
+//! a file can show is in [`sqlite`], [`sqlite_file`] and [`sqlite_spool`].
 
 /// Makes one test for each store of each sentence. A new store needs a line
 /// here and a constructor of [`Stage`](stage::Stage) of that name.
@@ -36,6 +36,7 @@ mod rerunning;
 mod settling;
 mod sqlite;
 mod sqlite_file;
+mod sqlite_spool;
 mod stage;
 mod sweeping;
 mod taking_over;

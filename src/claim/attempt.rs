@@ -183,6 +183,18 @@ impl Attempt {
         Ownership { subject: subject.clone(), fence: self.fence, token: self.token }
     }
 
+    /// Whether it is what `forget` leaves behind: nobody's attempt.
+    #[must_use]
+    pub fn is_tombstone(&self) -> bool {
+        self.state == State::Forgotten && self.number == 0
+    }
+
+    /// What is kept of its output, if it ended and something is.
+    #[must_use]
+    pub fn output(&self) -> Option<OutputSummary> {
+        self.end.as_ref().and_then(|end| end.output)
+    }
+
     /// How its command ended, if that is known.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {

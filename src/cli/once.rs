@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::claim::duration::Limit;
 use crate::claim::fingerprint::Part;
 use crate::claim::outcome::RecordPolicy;
+use crate::claim::size::SizeLimit;
 use crate::exit;
 
 use super::KeyArgs;
@@ -79,6 +80,10 @@ pub struct OnceArgs {
     #[arg(long, value_name = "DUR", value_parser = values::any_duration)]
     pub kill_after: Option<Duration>,
 
+    /// Keep this much of the output, or none for no limit [default: 16MiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::size_limit, conflicts_with = "no_output")]
+    max_output: Option<SizeLimit>,
+
     /// Run even if recorded; the record stays unless the rerun succeeds
     #[arg(long)]
     pub rerun: bool,
@@ -125,6 +130,15 @@ impl OnceArgs {
     /// How long a claim lasts unless it is renewed.
     pub fn claim_ttl(&self) -> Duration {
         self.claim_ttl.unwrap_or(Duration::from_secs(60))
+    }
+
+    /// The most bytes of output that are kept; nothing for no limit.
+    pub fn max_output(&self) -> Option<u64> {
+        match self.max_output {
+            None => Some(16 << 20),
+            Some(SizeLimit::Bytes(bytes)) => Some(bytes),
+            Some(SizeLimit::None) => None,
+        }
     }
 
     /// What a replay gives.

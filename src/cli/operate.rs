@@ -18,6 +18,22 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
+/// Print the output of a key's newest attempt, also while it runs
+#[derive(Args, Debug)]
+pub struct LogsArgs {
+    /// The key.
+    #[command(flatten)]
+    pub key: KeyArgs,
+
+    /// Only its standard output
+    #[arg(long, conflicts_with = "stderr")]
+    pub stdout: bool,
+
+    /// Only its standard error, on standard output
+    #[arg(long)]
+    pub stderr: bool,
+}
+
 /// List the keys, the newest first
 #[derive(Args, Debug)]
 pub struct ListArgs {

@@ -10,6 +10,7 @@ use crate::claim::duration::{self, Limit};
 use crate::claim::fingerprint::{BadPart, Part};
 use crate::claim::key::{self, Key, Namespace};
 use crate::claim::outcome::{BadCodes, RecordPolicy};
+use crate::claim::size::{self, SizeLimit};
 
 pub(super) fn key() -> impl TypedValueParser<Value = Key> {
     OsStringValueParser::new().try_map(|text| Key::from_os(&text))
@@ -77,6 +78,10 @@ pub(super) fn ttl(text: &str) -> Result<Limit, duration::Refused> {
 
 pub(super) fn wait(text: &str) -> Result<Limit, duration::Refused> {
     duration::parse_wait(text)
+}
+
+pub(super) fn size_limit(text: &str) -> Result<SizeLimit, size::Refused> {
+    SizeLimit::parse(text)
 }
 
 pub(super) fn record(text: &str) -> Result<RecordPolicy, BadCodes> {

@@ -147,10 +147,7 @@ impl<'a> Call<'a> {
             // Pruned between two readings: what is there now decides. If it is
             // still there, its output is not.
             if vanished.replace(fence) == Some(fence) {
-                return Err(anyhow!(
-                    "{}: its recorded output is missing or damaged; to start over: doubletap forget",
-                    self.request.subject.key
-                ));
+                return Err(anyhow!(self.context.topic(&self.request.subject).damaged()));
             }
         }
     }

@@ -14,10 +14,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::drain;
-use super::frames::{MemoryRecorder, Recorder, Recording, Stream};
+use super::frames::Stream;
 use super::launch::Pipes;
 use super::raw::share_one_heap;
-use super::source::{Delivery, Pace, Progress, Shared, Source, lock};
+use super::recorder::{Recorder, Recording};
+use super::source::{Delivery, Pace, Progress, Shared, Source};
 use super::wake::{Reason, Waker, wait_readable};
 
 /// How long a pipe that somebody else keeps open is read after the command has
@@ -28,7 +29,7 @@ const GRACE: Duration = Duration::from_millis(900);
 const BUFFER: usize = 64 << 10;
 
 /// What a command wrote.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Captured {
     /// What is kept of it.
     pub recording: Recording,
@@ -38,7 +39,7 @@ pub struct Captured {
 
 /// What reads a command's pipes.
 pub struct Pump {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Shared>,
     /// What to do it with, until a thread takes it over.
     inline: Option<Work>,
     running: Running,
@@ -60,9 +61,8 @@ impl Pump {
     ///
     /// # Errors
     /// When no descriptors are left.
-    pub fn new(pipes: Pipes, recorder: Box<dyn Recorder>) -> io::Result<Self> {
-        let (delivery, progress) = (Delivery::Complete, Progress::Under);
-        let shared = Arc::new(Mutex::new(Shared { recorder, delivery, progress }));
+    pub fn new(pipes: Pipes, recorder: Recorder) -> io::Result<Self> {
+        let shared = Arc::new(Shared::new(recorder));
         let work = Work {
             out: Source::new(Stream::Out, pipes.out.into(), io::stdout().as_fd())?,
             err: Source::new(Stream::Err, pipes.err.into(), io::stderr().as_fd())?,
@@ -127,19 +127,20 @@ impl Pump {
     /// Whether everything has been read and handed on.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        lock(&self.shared).progress
+        self.shared.progress()
     }
 
     /// What has been captured so far; all of it once the bell has rung, and
     /// marked as truncated before.
     #[must_use]
-    pub fn finish(self) -> Captured {
-        let mut shared = lock(&self.shared);
-        if shared.progress == Progress::Under {
-            shared.recorder.mark_truncated();
+    pub fn finish(self) -> Option<Captured> {
+        // Asked first: what is read from here on is not recorded.
+        let progress = self.progress();
+        let mut recorder = self.shared.take_recorder()?;
+        if progress == Progress::Under {
+            recorder.mark_truncated();
         }
-        let recorder = std::mem::replace(&mut shared.recorder, Box::new(MemoryRecorder::new(0)));
-        Captured { recording: recorder.finish(), delivery: shared.delivery.clone() }
+        Some(Captured { recording: recorder.finish(), delivery: self.shared.delivery() })
     }
 }
 
@@ -165,7 +166,7 @@ struct Work {
     out: Source,
     err: Source,
     buffer: Vec<u8>,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Shared>,
 }
 
 impl Work {
@@ -176,7 +177,7 @@ impl Work {
             }
         }
         if self.out.pipe.is_none() && self.err.pipe.is_none() {
-            lock(&self.shared).progress = Progress::Done;
+            self.shared.set_done();
         }
         Pace::AtOnce
     }
@@ -192,7 +193,9 @@ impl Work {
             deadline = Some(self.command_is_over());
         }
         while self.out.pipe.is_some() || self.err.pipe.is_some() {
-            let left = deadline.map(|at: Instant| at.saturating_duration_since(Instant::now()));
+            let store_at = self.store_what_is_full();
+            let next = [deadline, store_at].into_iter().flatten().min();
+            let left = next.map(|at: Instant| at.saturating_duration_since(Instant::now()));
             let watched = match watch {
                 Watch::Told(stream) if deadline.is_none() => Some(stream.as_fd()),
                 Watch::Told(_) | Watch::Over | Watch::Blind => None,
@@ -208,6 +211,10 @@ impl Work {
                     source.hand_on(&self.shared, &self.buffer[..count]);
                 }
             }
+            // Nothing more is at hand: there is time.
+            if !out && !err && store_at.is_some_and(|at| Instant::now() >= at) {
+                self.shared.with_recorder(Recorder::store);
+            }
             let over = deadline.is_some_and(|at| Instant::now() >= at);
             if over && self.out.owed == 0 && self.err.owed == 0 {
                 break;
@@ -218,15 +225,23 @@ impl Work {
         if !open.is_empty() {
             drain::leave_behind(&open);
         }
-        let mut shared = lock(&self.shared);
         if self.out.has_more() || self.err.has_more() {
-            shared.recorder.mark_truncated();
+            self.shared.with_recorder(Recorder::mark_truncated);
         }
-        shared.progress = Progress::Done;
+        self.shared.set_done();
     }
-}
 
-impl Work {
+    /// Makes room in the recorder; says when the rest is to be stored.
+    fn store_what_is_full(&self) -> Option<Instant> {
+        let store = |recorder: &mut Recorder| {
+            if recorder.is_full() {
+                recorder.store();
+            }
+            recorder.to_be_stored_at()
+        };
+        self.shared.with_recorder(store).flatten()
+    }
+
     /// Notes what is still to be read, and says until when more is.
     fn command_is_over(&mut self) -> Instant {
         self.out.note_owed();

@@ -3,7 +3,8 @@
 //! A frame is one byte for the stream (1 or 2), four bytes of length (little
 //! endian), and as many bytes of output.
 
-use crate::claim::attempt::{Extent, OutputSummary};
+use std::io::{self, Read};
+use std::ops::Range;
 
 /// One of the two streams of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,114 +17,162 @@ pub enum Stream {
 
 const HEAD: usize = 5;
 
-/// What a recorder has kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recording {
-    /// The frames.
-    pub frames: Vec<u8>,
-    /// How much output they hold, and whether it is all.
-    pub summary: OutputSummary,
-}
-
-/// Keeps what a command writes.
-pub trait Recorder: Send {
-    /// Keeps one piece of output, in the order of the calls.
-    fn record(&mut self, stream: Stream, bytes: &[u8]);
-
-    /// Notes that some output never arrived.
-    fn mark_truncated(&mut self);
-
-    /// Ends the recording.
-    fn finish(self: Box<Self>) -> Recording;
-}
-
-/// Keeps the first `limit` bytes in memory.
-#[derive(Debug)]
-pub struct MemoryRecorder {
-    frames: Vec<u8>,
+/// Makes frames of pieces of output, in memory.
+#[derive(Debug, Default)]
+pub struct FrameWriter {
+    bytes: Vec<u8>,
+    /// The stream of the last frame, and where it begins.
     last: Option<(Stream, usize)>,
-    kept: u64,
-    limit: u64,
-    extent: Extent,
 }
 
-impl MemoryRecorder {
-    /// A recorder for at most `limit` bytes of output.
-    #[must_use]
-    pub fn new(limit: u64) -> Self {
-        Self { frames: Vec::new(), last: None, kept: 0, limit, extent: Extent::Whole }
-    }
-}
-
-impl Recorder for MemoryRecorder {
-    fn record(&mut self, stream: Stream, bytes: &[u8]) {
-        let room = usize::try_from(self.limit - self.kept).unwrap_or(usize::MAX);
-        let kept = &bytes[..bytes.len().min(room)];
-        if kept.len() < bytes.len() {
-            self.extent = Extent::Truncated;
-        }
-        if kept.is_empty() {
-            return;
-        }
-        self.kept += kept.len() as u64;
+impl FrameWriter {
+    /// Adds one piece; pieces of one stream that follow each other become one
+    /// frame.
+    pub fn push(&mut self, stream: Stream, piece: &[u8]) {
         let grown = match self.last {
-            Some((last, start)) if last == stream => self.grow(start, kept),
+            Some((last, start)) if last == stream => self.grow(start, piece),
             _ => false,
         };
         if !grown {
-            self.begin(stream, kept);
+            self.begin(stream, piece);
         }
     }
 
-    fn mark_truncated(&mut self) {
-        self.extent = Extent::Truncated;
+    /// The frames so far.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
-    fn finish(self: Box<Self>) -> Recording {
-        Recording {
-            frames: self.frames,
-            summary: OutputSummary { bytes: self.kept, extent: self.extent },
-        }
+    /// Starts over, with the memory that is there.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.last = None;
     }
-}
 
-impl MemoryRecorder {
-    fn begin(&mut self, stream: Stream, bytes: &[u8]) {
-        self.last = Some((stream, self.frames.len()));
-        self.frames.push(match stream {
+    /// Ends the writing.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    fn begin(&mut self, stream: Stream, piece: &[u8]) {
+        self.last = Some((stream, self.bytes.len()));
+        self.bytes.push(match stream {
             Stream::Out => 1,
             Stream::Err => 2,
         });
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        self.frames.extend_from_slice(&length.to_le_bytes());
-        self.frames.extend_from_slice(bytes);
+        let length = u32::try_from(piece.len()).unwrap_or(u32::MAX);
+        self.bytes.extend_from_slice(&length.to_le_bytes());
+        self.bytes.extend_from_slice(piece);
     }
 
     /// Adds to the last frame, unless its length would not fit any more.
-    fn grow(&mut self, start: usize, bytes: &[u8]) -> bool {
-        let length = self.frames.len() - start - HEAD + bytes.len();
+    fn grow(&mut self, start: usize, piece: &[u8]) -> bool {
+        let length = self.bytes.len() - start - HEAD + piece.len();
         let Ok(length) = u32::try_from(length) else { return false };
-        self.frames[start + 1..start + HEAD].copy_from_slice(&length.to_le_bytes());
-        self.frames.extend_from_slice(bytes);
+        self.bytes[start + 1..start + HEAD].copy_from_slice(&length.to_le_bytes());
+        self.bytes.extend_from_slice(piece);
         true
     }
 }
 
-/// The frames of a recording, in order. Ends early where they are damaged.
-pub fn read(frames: &[u8]) -> impl Iterator<Item = (Stream, &[u8])> {
-    let mut rest = frames;
-    std::iter::from_fn(move || {
-        let (head, tail) = rest.split_at_checked(HEAD)?;
-        let stream = match head[0] {
-            1 => Stream::Out,
-            2 => Stream::Err,
-            _ => return None,
-        };
-        let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
-        let (bytes, tail) = tail.split_at_checked(usize::try_from(length).ok()?)?;
-        rest = tail;
-        Some((stream, bytes))
-    })
+/// The largest piece that is given at once.
+const PIECE: usize = 256 << 10;
+
+/// The least that is asked of a source at once: small frames come together.
+const CHUNK: usize = 64 << 10;
+
+/// Reads frames, piece by piece, in bounded memory. Ends early where they are
+/// damaged, or are still being written.
+///
+/// A large frame is read with the head of the next one, and no more: so whoever
+/// hands pieces on writes as much at once as was written at once.
+#[derive(Debug)]
+pub struct FrameReader<R> {
+    source: R,
+    buffer: Vec<u8>,
+    /// What of the buffer was read and not yet given.
+    unread: Range<usize>,
+    /// The stream of the present frame, and what is left of it.
+    frame: (Stream, usize),
+}
+
+impl<R: Read> FrameReader<R> {
+    /// A reader from the beginning of a frame.
+    pub fn new(source: R) -> Self {
+        Self { source, buffer: Vec::new(), unread: 0..0, frame: (Stream::Out, 0) }
+    }
+
+    /// The next piece; nothing at the end.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    pub fn next_piece(&mut self) -> io::Result<Option<(Stream, &[u8])>> {
+        while self.frame.1 == 0 {
+            self.fill(HEAD)?;
+            let Some(head) = self.buffer[self.unread.clone()].first_chunk() else {
+                return Ok(None);
+            };
+            let Some(frame) = read_head(*head) else { return Ok(None) };
+            self.unread.start += HEAD;
+            self.frame = frame;
+        }
+        let (stream, left) = self.frame;
+        self.fill(left.min(PIECE))?;
+        let from = self.unread.start;
+        let piece = from..from + self.unread.len().min(left.min(PIECE));
+        if piece.is_empty() {
+            return Ok(None);
+        }
+        self.unread.start = piece.end;
+        self.frame = (stream, left - piece.len());
+        Ok(Some((stream, &self.buffer[piece])))
+    }
+
+    /// Reads until so much is at hand, or there is no more.
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        if self.unread.len() >= wanted {
+            return Ok(());
+        }
+        self.buffer.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        let room = (wanted + HEAD).max(CHUNK);
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        while self.unread.end < wanted {
+            match self.source.read(&mut self.buffer[self.unread.end..room]) {
+                Ok(0) => break,
+                Ok(count) => self.unread.end += count,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_head(head: [u8; HEAD]) -> Option<(Stream, usize)> {
+    let [stream, length @ ..] = head;
+    let stream = match stream {
+        1 => Stream::Out,
+        2 => Stream::Err,
+        _ => return None,
+    };
+    Some((stream, usize::try_from(u32::from_le_bytes(length)).ok()?))
+}
+
+/// How much output whole frames in memory hold; less than was written where
+/// they are damaged.
+#[must_use]
+pub fn output_bytes(frames: &[u8]) -> u64 {
+    let mut reader = FrameReader::new(frames);
+    let mut count = 0;
+    while let Ok(Some((_, piece))) = reader.next_piece() {
+        count += piece.len() as u64;
+    }
+    count
 }
 
 #[cfg(test)]
@@ -131,43 +180,76 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn recorded(limit: u64, pieces: &[(Stream, &[u8])]) -> Recording {
-        let mut recorder = Box::new(MemoryRecorder::new(limit));
-        for (stream, bytes) in pieces {
-            recorder.record(*stream, bytes);
+    fn written(pieces: &[(Stream, &[u8])]) -> Vec<u8> {
+        let mut writer = FrameWriter::default();
+        for (stream, piece) in pieces {
+            writer.push(*stream, piece);
         }
-        recorder.finish()
+        writer.into_bytes()
+    }
+
+    fn read(source: impl Read) -> Vec<(Stream, Vec<u8>)> {
+        let mut reader = FrameReader::new(source);
+        let mut pieces = Vec::new();
+        while let Some((stream, piece)) = reader.next_piece().unwrap() {
+            pieces.push((stream, piece.to_vec()));
+        }
+        pieces
     }
 
     #[test]
     fn pieces_of_one_stream_become_one_frame_and_the_order_stays() {
-        let recording = recorded(
-            100,
-            &[(Stream::Out, b"a"), (Stream::Out, b"b"), (Stream::Err, b"c"), (Stream::Out, b"d")],
-        );
-        let frames: Vec<_> = read(&recording.frames).collect();
-        let expected: [(Stream, &[u8]); 3] =
-            [(Stream::Out, b"ab"), (Stream::Err, b"c"), (Stream::Out, b"d")];
-        assert_eq!(frames, expected);
+        let frames = written(&[
+            (Stream::Out, b"a"),
+            (Stream::Out, b"b"),
+            (Stream::Err, b"c"),
+            (Stream::Out, b"d"),
+        ]);
+        let expected = [
+            (Stream::Out, b"ab".to_vec()),
+            (Stream::Err, b"c".to_vec()),
+            (Stream::Out, b"d".to_vec()),
+        ];
+        assert_eq!(read(&*frames), expected);
+        assert_eq!(output_bytes(&frames), 4);
+    }
+
+    /// Gives one byte at a time.
+    struct Trickle<'a>(&'a [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = buffer.len().min(1);
+            self.0.read(&mut buffer[..count])
+        }
     }
 
     #[test]
-    fn the_first_part_is_kept_and_the_rest_is_told_to_be_missing() {
-        let recording = recorded(3, &[(Stream::Out, b"ab"), (Stream::Err, b"cd")]);
-        assert_eq!(recording.summary, OutputSummary { bytes: 3, extent: Extent::Truncated });
-        assert_eq!(read(&recording.frames).last(), Some((Stream::Err, &b"c"[..])));
+    fn a_frame_that_is_larger_than_a_piece_comes_in_pieces() {
+        let (large, small) = (vec![7; 2 * PIECE + 1], vec![8; CHUNK + 1]);
+        let frames =
+            written(&[(Stream::Err, &large), (Stream::Out, &small), (Stream::Err, b"end")]);
+        let lengths: Vec<usize> = read(&*frames).iter().map(|(_, piece)| piece.len()).collect();
+        assert_eq!(lengths, [PIECE, PIECE, 1, CHUNK + 1, 3]);
     }
 
     #[test]
-    fn an_output_of_exactly_the_limit_is_whole() {
-        let recording = recorded(2, &[(Stream::Out, b"ab")]);
-        assert_eq!(recording.summary.extent, Extent::Whole);
+    fn a_source_that_trickles_is_read_all_the_same() {
+        let frames = written(&[(Stream::Err, &[7; 1000]), (Stream::Out, b"end")]);
+        assert_eq!(read(Trickle(&frames)), read(&*frames));
+    }
+
+    #[test]
+    fn a_frame_that_is_still_being_written_gives_what_is_there() {
+        let frames = written(&[(Stream::Out, b"whole"), (Stream::Err, b"half")]);
+        assert_eq!(read(&frames[..frames.len() - 2]).last(), Some(&(Stream::Err, b"ha".to_vec())));
+        assert_eq!(read(&frames[..frames.len() - 6]).len(), 1);
     }
 
     proptest! {
         #[test]
         fn damaged_frames_end_early_and_never_panic(bytes: Vec<u8>) {
-            read(&bytes).for_each(drop);
+            prop_assert!(output_bytes(&bytes) <= bytes.len() as u64);
         }
     }
 }

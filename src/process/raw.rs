@@ -4,7 +4,9 @@
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int};
+use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
@@ -69,6 +71,31 @@ pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
         let own = libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3);
         if own < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(own)) }
     }
+}
+
+/// Begins to write a part of a file to its disk, or waits until it is there.
+/// Nothing is promised against power loss; where there is no such call, nothing
+/// happens.
+pub(super) fn write_back(file: &File, part: Range<u64>, wait: Wait) {
+    #[cfg(target_os = "linux")]
+    {
+        let flags = match wait {
+            Wait::No => libc::SYNC_FILE_RANGE_WRITE,
+            Wait::Yes => {
+                libc::SYNC_FILE_RANGE_WAIT_BEFORE
+                    | libc::SYNC_FILE_RANGE_WRITE
+                    | libc::SYNC_FILE_RANGE_WAIT_AFTER
+            }
+        };
+        let offset = |at: u64| libc::off64_t::try_from(at).unwrap_or(libc::off64_t::MAX);
+        let (start, length) = (offset(part.start), offset(part.end - part.start));
+        // SAFETY: the descriptor is borrowed, and the rest are numbers.
+        unsafe {
+            libc::sync_file_range(file.as_raw_fd(), start, length, flags);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, part, wait);
 }
 
 /// How many bytes a pipe holds for its reader.

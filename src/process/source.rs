@@ -3,14 +3,16 @@
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::frames::{Recorder, Stream};
+use super::frames::Stream;
 use super::raw::waiting_bytes;
+use super::recorder::Recorder;
 use super::wake::wait_readable;
 
 /// What a descriptor that is ready takes without making its writer wait
@@ -31,9 +33,12 @@ pub enum Delivery {
 
 /// What both streams of a command come to.
 pub(super) struct Shared {
-    pub(super) recorder: Box<dyn Recorder>,
-    pub(super) delivery: Delivery,
-    pub(super) progress: Progress,
+    /// Gone once the recording was ended.
+    recorder: Mutex<Option<Recorder>>,
+    delivery: Mutex<Delivery>,
+    /// Apart from the rest: whoever owns the command asks for it, and must not
+    /// wait for a spool that is being written.
+    is_done: AtomicBool,
 }
 
 /// Whether everything has been read and handed on.
@@ -45,8 +50,41 @@ pub enum Progress {
     Done,
 }
 
-pub(super) fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+impl Shared {
+    pub(super) fn new(recorder: Recorder) -> Self {
+        Self {
+            recorder: Mutex::new(Some(recorder)),
+            delivery: Mutex::new(Delivery::Complete),
+            is_done: AtomicBool::new(false),
+        }
+    }
+
+    /// Does something with the recorder, while there is one.
+    pub(super) fn with_recorder<T>(&self, work: impl FnOnce(&mut Recorder) -> T) -> Option<T> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work)
+    }
+
+    /// Ends the recording; nothing is recorded from then on.
+    pub(super) fn take_recorder(&self) -> Option<Recorder> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn delivery(&self) -> Delivery {
+        self.delivery.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn delivery_failed(&self, why: &io::Error) {
+        *self.delivery.lock().unwrap_or_else(PoisonError::into_inner) =
+            Delivery::Failed(why.to_string());
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        if self.is_done.load(Ordering::Acquire) { Progress::Done } else { Progress::Under }
+    }
+
+    pub(super) fn set_done(&self) {
+        self.is_done.store(true, Ordering::Release);
+    }
 }
 
 /// One stream: the command's pipe and our own descriptor.
@@ -93,7 +131,7 @@ impl Source {
     }
 
     /// Reads once and records. Says how much it was.
-    pub(super) fn take_in(&mut self, shared: &Mutex<Shared>, buffer: &mut [u8]) -> usize {
+    pub(super) fn take_in(&mut self, shared: &Shared, buffer: &mut [u8]) -> usize {
         let Some(pipe) = &mut self.pipe else { return 0 };
         let count = match pipe.read(buffer) {
             Ok(count) => count,
@@ -105,11 +143,11 @@ impl Source {
             return 0;
         }
         self.owed = self.owed.saturating_sub(count);
-        lock(shared).recorder.record(self.stream, &buffer[..count]);
+        shared.with_recorder(|recorder| recorder.record(self.stream, &buffer[..count]));
         count
     }
 
-    pub(super) fn hand_on(&mut self, shared: &Mutex<Shared>, bytes: &[u8]) {
+    pub(super) fn hand_on(&mut self, shared: &Shared, bytes: &[u8]) {
         let Some(target) = &mut self.target else { return };
         match write_all(target, bytes) {
             Ok(()) => {}
@@ -118,11 +156,11 @@ impl Source {
             Err(why) if why.kind() == io::ErrorKind::BrokenPipe => {
                 self.target = None;
                 self.close();
-                lock(shared).recorder.mark_truncated();
+                shared.with_recorder(Recorder::mark_truncated);
             }
             Err(why) => {
                 self.target = None;
-                lock(shared).delivery = Delivery::Failed(why.to_string());
+                shared.delivery_failed(&why);
             }
         }
     }
@@ -139,7 +177,7 @@ impl Source {
 
     /// Moves what is there, without waiting for anybody, and no more than a
     /// little at a time: the caller has signals to look after.
-    pub(super) fn move_at_once(&mut self, shared: &Mutex<Shared>, buffer: &mut [u8]) -> Pace {
+    pub(super) fn move_at_once(&mut self, shared: &Shared, buffer: &mut [u8]) -> Pace {
         for _ in 0..TURNS {
             match wait_readable([self.fd()], Some(Duration::ZERO)) {
                 Ok([true]) => {}
@@ -147,7 +185,8 @@ impl Source {
                 Err(_) => return Pace::MayWait,
             }
             let count = self.take_in(shared, buffer);
-            if self.pace_of(count) == Pace::MayWait {
+            let is_full = shared.with_recorder(|recorder| recorder.is_full()) == Some(true);
+            if is_full || self.pace_of(count) == Pace::MayWait {
                 self.pending.extend_from_slice(&buffer[..count]);
                 return Pace::MayWait;
             }

@@ -173,7 +173,7 @@ pub fn supervise(
         stopped: it.stopped,
         left,
         run: run.unwrap_or_else(|| started.elapsed()),
-        captured: it.pump.map(Pump::finish),
+        captured: it.pump.and_then(Pump::finish),
     })
 }
 

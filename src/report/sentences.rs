@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::claim::attempt::Attempt;
+use crate::claim::attempt::{Attempt, OutputSummary};
 use crate::claim::decide::{Busy, BusyWhy, Unresolved, UnresolvedWhy};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
@@ -169,6 +169,22 @@ impl Topic<'_> {
             self.key(),
             self.advise("show", "")
         )
+    }
+
+    /// A recorded output is not there as it was recorded.
+    #[must_use]
+    pub fn damaged(&self) -> String {
+        format!(
+            "{}: its recorded output is missing or damaged; to start over: {}",
+            self.key(),
+            self.advise("forget", "")
+        )
+    }
+
+    /// Only the first part of an output is there.
+    #[must_use]
+    pub fn truncated(&self, output: OutputSummary) -> String {
+        format!("{}: only the first {} bytes of its output are on record", self.key(), output.bytes)
     }
 
     /// The end of a command that could not be recorded.

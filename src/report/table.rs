@@ -1,6 +1,6 @@
 //! The plain forms of `show` and `list`.
 
-use crate::claim::attempt::{Attempt, Extent, State};
+use crate::claim::attempt::{Attempt, Extent};
 use crate::claim::decide::Seen;
 use crate::claim::duration::for_people;
 use crate::claim::key::Subject;
@@ -32,7 +32,7 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 pub fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<String> {
     let newest = deciding(chain, now).map(|seen| &seen.attempt);
     let ended = newest.and_then(Attempt::outcome).map_or_else(|| "-".to_owned(), |o| o.to_string());
-    let attempts = chain.iter().filter(|seen| !is_tombstone(&seen.attempt)).count();
+    let attempts = chain.iter().filter(|seen| !seen.attempt.is_tombstone()).count();
     vec![
         Standing::of_key(chain, now).as_str().to_owned(),
         newest.map_or_else(String::new, |attempt| for_people(attempt.started.age(now.wall))),
@@ -60,18 +60,13 @@ pub fn show(subject: &Subject, chain: &[Seen], now: &Now) -> String {
     ];
     for seen in chain {
         let attempt = &seen.attempt;
-        let row = match (is_tombstone(attempt), &attempt.end) {
+        let row = match (attempt.is_tombstone(), &attempt.end) {
             (true, Some(end)) => vec!["forgotten".to_owned(), timestamp(end.at)],
             _ => vec![format!("attempt {}", attempt.generation), describe(seen, now)],
         };
         rows.push(row);
     }
     columns(&rows)
-}
-
-/// What `forget` leaves behind is nobody's attempt.
-fn is_tombstone(attempt: &Attempt) -> bool {
-    attempt.state == State::Forgotten && attempt.number == 0
 }
 
 fn describe(seen: &Seen, now: &Now) -> String {

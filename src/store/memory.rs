@@ -16,8 +16,8 @@ use crate::claim::outcome::Outcome;
 use crate::claim::time::{Clock, Now, Until, WallMs};
 
 use super::{
-    Answer, Chain, Completion, Dropped, Force, Hold, Liveness, LostWhy, Owned, Promised, Store,
-    StoreError, Sweep, SweepMode, Swept, Unrecorded, row, with_lives,
+    Answer, Chain, Completion, Dropped, Force, Frames, Hold, Liveness, LostWhy, Owned, Promised,
+    Spool, Store, StoreError, Sweep, SweepMode, Swept, Unrecorded, row, with_lives,
 };
 
 #[derive(Default)]
@@ -25,7 +25,7 @@ struct Rows {
     fence: i64,
     /// Attempts of each subject, oldest first.
     chains: BTreeMap<Subject, Vec<Attempt>>,
-    outputs: BTreeMap<i64, Vec<u8>>,
+    outputs: BTreeMap<i64, Frames>,
 }
 
 /// A store that lives as long as its last clone.
@@ -190,7 +190,11 @@ impl Store for MemoryStore {
         Ok(rows.chains.get(subject).into_iter().flatten().rev().cloned().collect())
     }
 
-    fn output(&mut self, fence: Fence) -> Result<Option<Vec<u8>>, StoreError> {
+    fn spool(&self, _owner: &Ownership) -> Spool {
+        Spool::Unnamed
+    }
+
+    fn output(&mut self, fence: Fence) -> Result<Option<Frames>, StoreError> {
         Ok(self.lock().outputs.get(&fence.0).cloned())
     }
 

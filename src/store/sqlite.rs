@@ -2,7 +2,8 @@
 //!
 //! `place` says whether a file may be used at all, `open` makes a connection,
 //! `schema` has the tables, `rows` turns rows into attempts, `steps` runs a
-//! locked step again while the file is busy, and the rest are the methods of
+//! locked step again while the file is busy, `spool` has the files of large
+//! outputs, and the rest are the methods of
 //! [`Store`] by subject. No read transaction is ever open while a caller
 //! writes to its standard output: every method has read all when it returns.
 
@@ -15,6 +16,7 @@ mod place;
 mod reading;
 mod rows;
 mod schema;
+mod spool;
 mod steps;
 mod sweeping;
 mod tidying;
@@ -35,8 +37,8 @@ use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock;
 
 use super::{
-    Answer, Chain, Completion, Dropped, Force, Liveness, Owned, Store, StoreError, Sweep, Swept,
-    Unrecorded,
+    Answer, Chain, Completion, Dropped, Force, Frames, Liveness, Owned, Spool, Store, StoreError,
+    Sweep, Swept, Unrecorded,
 };
 use steps::Patience;
 
@@ -129,7 +131,11 @@ impl Store for SqliteStore {
         self.read_chain(subject)
     }
 
-    fn output(&mut self, fence: Fence) -> Result<Option<Vec<u8>>, StoreError> {
+    fn spool(&self, owner: &Ownership) -> Spool {
+        Spool::Named(spool::path(&self.path, owner.fence, &owner.token))
+    }
+
+    fn output(&mut self, fence: Fence) -> Result<Option<Frames>, StoreError> {
         self.read_output(fence)
     }
 

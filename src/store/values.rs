@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::claim::attempt::{Attempt, OutputSummary, Promise};
+use crate::claim::attempt::{Attempt, Promise};
 use crate::claim::held::Claim;
 use crate::claim::holder::Life;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Expiry, WallMs};
 
-use super::StoreError;
+use super::{Output, StoreError};
 
 /// Whether a row is still its owner's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,15 +92,6 @@ pub struct Completion {
     pub run: Option<Duration>,
     /// What it wrote, as frames, if that is kept.
     pub output: Option<Output>,
-}
-
-/// Recorded output, as frames.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// Both streams in the order in which they arrived.
-    pub frames: Vec<u8>,
-    /// How much it is, and whether it is all.
-    pub summary: OutputSummary,
 }
 
 /// A completion that could not be written; the claim is not spent.

@@ -1,10 +1,12 @@
 //! Ends of attempts.
 
+use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use doubletap::claim::attempt::{Extent, OutputSummary, Promise};
 use doubletap::claim::outcome::Outcome;
-use doubletap::store::{Completion, Keep, KeepUntil, Output, Verdict};
+use doubletap::store::{Completion, Frames, Keep, KeepUntil, Output, Spool, Verdict};
 
 /// A success, recorded for ever because nobody said otherwise.
 pub(super) fn recorded() -> Completion {
@@ -40,6 +42,17 @@ pub(super) fn rested(rest: Option<Duration>) -> Completion {
 
 /// The same end, with these frames for its output.
 pub(super) fn with_output(frames: &[u8], completion: Completion) -> Completion {
-    let summary = OutputSummary { bytes: frames.len() as u64, extent: Extent::Whole };
-    Completion { output: Some(Output { frames: frames.to_vec(), summary }), ..completion }
+    output_of(Frames::Bytes(frames.to_vec()), completion)
+}
+
+/// The same end, with these frames in its spool for its output.
+pub(super) fn with_spooled(spool: &Spool, frames: &[u8], completion: Completion) -> Completion {
+    let mut file = spool.create().unwrap();
+    file.write_all(frames).unwrap();
+    output_of(Frames::File(Arc::new(file), frames.len() as u64), completion)
+}
+
+fn output_of(frames: Frames, completion: Completion) -> Completion {
+    let summary = OutputSummary { bytes: frames.length(), extent: Extent::Whole };
+    Completion { output: Some(Output { frames, summary }), ..completion }
 }

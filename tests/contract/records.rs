@@ -6,9 +6,9 @@ use doubletap::claim::attempt::{Extent, OutputSummary, Promise, State};
 use doubletap::claim::decide::{Decision, Request};
 use doubletap::claim::fence::Fence;
 use doubletap::claim::key::Namespace;
-use doubletap::store::{Completion, Output};
+use doubletap::store::{Completion, Dropped, Force, Frames, Output};
 
-use super::completion::{failed, kept, recorded, with_output};
+use super::completion::{failed, kept, recorded, with_output, with_spooled};
 use super::stage::{DAY, LEASE, MS, Stage, almost, subject, subject_in};
 
 fn a_record_expires_at_exactly_its_instant(stage: &mut Stage) {
@@ -49,9 +49,31 @@ fn an_output_comes_back_byte_for_byte(stage: &mut Stage) {
     let claim = stage.won("k");
     stage.complete(claim, &with_output(&frames, recorded()));
     let record = stage.replay("k");
-    assert_eq!(stage.store.output(record.fence).unwrap(), Some(frames));
+    assert_eq!(stage.output(record.fence), Some(frames));
     let whole = OutputSummary { bytes: 100_003, extent: Extent::Whole };
     assert_eq!(record.end.unwrap().output, Some(whole));
+}
+
+fn a_spooled_output_comes_back_byte_for_byte_whatever_its_size(stage: &mut Stage) {
+    for size in [1, 70_000, 1 << 20, (1 << 20) + 1, 3_000_017] {
+        let frames: Vec<u8> = (0..251).cycle().take(size).collect();
+        let claim = stage.won("k");
+        let spool = stage.store.spool(&claim.ownership());
+        stage.complete(claim, &with_spooled(&spool, &frames, recorded()));
+        let record = stage.replay("k");
+        assert!(stage.output(record.fence) == Some(frames), "{size} bytes");
+        assert!(matches!(stage.forget("k", Force::No), Dropped::Yes));
+    }
+}
+
+fn the_spooled_output_of_a_failed_attempt_is_kept_too(stage: &mut Stage) {
+    for size in [1 << 20, (1 << 20) + 1] {
+        let claim = stage.won("k");
+        let spool = stage.store.spool(&claim.ownership());
+        stage.complete(claim, &with_spooled(&spool, &vec![7; size], failed()));
+        let fence = stage.newest("k").fence;
+        assert!(stage.output(fence) == Some(vec![7; size]));
+    }
 }
 
 fn no_output_is_not_the_same_as_an_empty_one(stage: &mut Stage) {
@@ -59,9 +81,9 @@ fn no_output_is_not_the_same_as_an_empty_one(stage: &mut Stage) {
     stage.complete(claim, &with_output(b"", recorded()));
     let empty = stage.newest("empty");
     let none = stage.done("none");
-    assert_eq!(stage.store.output(empty.fence).unwrap(), Some(Vec::new()));
-    assert_eq!(stage.store.output(none.fence).unwrap(), None);
-    assert_eq!(stage.store.output(Fence(1)).unwrap(), None, "no such attempt");
+    assert_eq!(stage.output(empty.fence), Some(Vec::new()));
+    assert_eq!(stage.output(none.fence), None);
+    assert_eq!(stage.output(Fence(1)), None, "no such attempt");
     assert!(empty.end.unwrap().output.is_some());
     assert!(none.end.unwrap().output.is_none());
 }
@@ -69,7 +91,7 @@ fn no_output_is_not_the_same_as_an_empty_one(stage: &mut Stage) {
 fn an_output_that_was_cut_short_says_so(stage: &mut Stage) {
     let claim = stage.won("k");
     let summary = OutputSummary { bytes: 1, extent: Extent::Truncated };
-    let output = Some(Output { frames: b"ab".to_vec(), summary });
+    let output = Some(Output { frames: Frames::Bytes(b"ab".to_vec()), summary });
     stage.complete(claim, &Completion { output, ..recorded() });
     assert_eq!(stage.replay("k").end.unwrap().output, Some(summary));
 }
@@ -83,8 +105,8 @@ fn the_output_of_failed_attempts_is_kept(stage: &mut Stage) {
             stage.newest("k").fence
         })
         .collect();
-    assert_eq!(stage.store.output(fences[0]).unwrap(), Some(b"first".to_vec()));
-    assert_eq!(stage.store.output(fences[1]).unwrap(), Some(b"second".to_vec()));
+    assert_eq!(stage.output(fences[0]), Some(b"first".to_vec()));
+    assert_eq!(stage.output(fences[1]), Some(b"second".to_vec()));
 }
 
 fn chains_are_listed_newest_first(stage: &mut Stage) {
@@ -133,6 +155,8 @@ every_store!(
     a_record_expires_by_the_wall_clock,
     a_record_for_ever_is_replayed_after_a_thousand_years,
     an_output_comes_back_byte_for_byte,
+    a_spooled_output_comes_back_byte_for_byte_whatever_its_size,
+    the_spooled_output_of_a_failed_attempt_is_kept_too,
     no_output_is_not_the_same_as_an_empty_one,
     an_output_that_was_cut_short_says_so,
     the_output_of_failed_attempts_is_kept,

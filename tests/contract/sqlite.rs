@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::completion::{recorded, with_output};
 use super::people::{ManualClock, Witness};
-use super::stage::{DAY, LEASE, Stage, claimant, older_than, open, request, subject};
+use super::stage::{DAY, LEASE, Stage, claimant, older_than, open, output_in, request, subject};
 
 const THREADS: u32 = 16;
 
@@ -196,9 +196,9 @@ fn a_completion_that_cannot_be_written_gives_the_claim_back() {
     assert_eq!(unrecorded.error.trouble(), Trouble::Locked);
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(stage.chain("k"), std::slice::from_ref(&before));
-    assert_eq!(store.output(before.fence).unwrap(), None);
+    assert_eq!(output_in(&mut store, before.fence), None);
     assert_eq!(store.complete(unrecorded.claim, &completion).unwrap(), Owned::Yes);
-    assert_eq!(store.output(before.fence).unwrap(), Some(b"output".to_vec()));
+    assert_eq!(output_in(&mut store, before.fence), Some(b"output".to_vec()));
     stage.replay("k");
 }
 

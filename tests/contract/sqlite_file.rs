@@ -131,7 +131,7 @@ fn the_record_of_a_version_1_store_is_replayed() {
     let mut stage = stage_with(VERSION_1);
     let record = stage.replay("done");
     assert_eq!((record.generation, record.outcome()), (1, Some(Outcome::Exited(0))));
-    let frames = stage.store.output(record.fence).unwrap().unwrap();
+    let frames = stage.output(record.fence).unwrap();
     assert_eq!(frames, b"\x01\x06\x00\x00\x00hello\n\x00\xff");
     let end = record.end.unwrap();
     assert_eq!(end.promise, Promise::Explicit);

@@ -1,12 +1,14 @@
 //! One store with a clock and a witness, and the steps that sentences are made
 //! of. A claim can only be had by winning it.
 
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use doubletap::claim::attempt::{Attempt, CommandSummary};
 use doubletap::claim::decide::{Decision, OnCrash, Request, Rerun};
+use doubletap::claim::fence::Fence;
 use doubletap::claim::fingerprint::{Field, Fingerprint};
 use doubletap::claim::held::Claim;
 use doubletap::claim::holder::{Claimant, Group, Holder, Life, PidNamespace, StartTime};
@@ -17,7 +19,7 @@ use doubletap::claim::time::Clock as _;
 use doubletap::store::memory::MemoryStore;
 use doubletap::store::sqlite::{Access, SqliteStore};
 use doubletap::store::{
-    Answer, Completion, Dropped, Force, Owned, Promised, Store, Sweep, SweepMode, Swept,
+    Answer, Completion, Dropped, Force, Frames, Owned, Promised, Store, Sweep, SweepMode, Swept,
 };
 use tempfile::TempDir;
 
@@ -74,6 +76,11 @@ impl Stage {
     /// Deletes the store and makes another in its place.
     pub(super) fn delete_store(&mut self) {
         (self.store, self.folder) = (self.make)(&self.clock);
+    }
+
+    /// The recorded frames of an attempt.
+    pub(super) fn output(&mut self, fence: Fence) -> Option<Vec<u8>> {
+        output_in(&mut *self.store, fence)
     }
 
     /// The file of the store, for a store that is a file.
@@ -274,4 +281,16 @@ pub(super) fn subject_in(namespace: &str, key: &str) -> Subject {
 /// promised spared.
 pub(super) fn older_than(older_than: Duration) -> Sweep {
     Sweep { namespace: None, older_than, promised: Promised::Spared, mode: SweepMode::Remove }
+}
+
+/// The recorded frames of an attempt.
+pub(super) fn output_in(store: &mut dyn Store, fence: Fence) -> Option<Vec<u8>> {
+    store.output(fence).unwrap().map(|frames| match frames {
+        Frames::Bytes(bytes) => bytes,
+        Frames::File(file, length) => {
+            let mut bytes = vec![0; usize::try_from(length).unwrap()];
+            file.read_exact_at(&mut bytes, 0).unwrap();
+            bytes
+        }
+    })
 }

@@ -15,9 +15,9 @@ use crate::claim::id::Token;
 use crate::claim::outcome::Outcome;
 use crate::exit::{self, Ending};
 use crate::process::capture::Pump;
-use crate::process::frames::MemoryRecorder;
 use crate::process::group::{self, Presence};
 use crate::process::launch::{self, Newborn, NotStarted, Plan, Running, Streams};
+use crate::process::recorder::Recorder;
 use crate::process::signals::Signals;
 use crate::process::supervise::{Ended, Left, Limits, Transacting, supervise};
 use crate::process::wake::Waker;
@@ -28,9 +28,6 @@ use crate::store::{Completion, Liveness as _, Store as _, StoreError, Verdict};
 use super::Call;
 use super::keeper::{Guard, Keeper, Keeping};
 use super::spend::ending;
-
-/// How much output is kept.
-const MAX_OUTPUT: u64 = 16 << 20;
 
 /// How long a predecessor's processes may take to die.
 const CLEARING: Duration = Duration::from_secs(10);
@@ -80,7 +77,7 @@ impl Call<'_> {
         self.tell_of_take_over(&claim);
         let prepared = clear_remains(&mut store, &claim)
             .map_err(anyhow::Error::from)
-            .and_then(|cleared| Ok((cleared, prepare_pump(&mut newborn)?)));
+            .and_then(|cleared| Ok((cleared, self.prepare_pump(&store, &claim, &mut newborn)?)));
         let (cleared, pump) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -113,6 +110,18 @@ impl Call<'_> {
         let ended = self.see_through(running, pump, &transacting, |waker| keeper.begin(waker))?;
         let (store, renewed) = keeper.stop()?;
         Ok(self.end(store, claim, renewed, ended))
+    }
+
+    /// What reads the command's pipes, if it has any.
+    fn prepare_pump(
+        &self,
+        store: &SqliteStore,
+        claim: &Claim,
+        newborn: &mut Newborn,
+    ) -> io::Result<Option<Pump>> {
+        let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
+        let recorder = Recorder::new(self.args.max_output(), store.spool(&claim.ownership()));
+        Pump::new(pipes, recorder).map(Some)
     }
 
     /// Runs the command without a claim, because there is no store.
@@ -277,12 +286,6 @@ fn late_variables(attempt: &Attempt) -> [(&'static str, String); 3] {
         (ATTEMPT, attempt.number.to_string()),
         (IDEMPOTENCY_KEY, attempt.operation.to_string()),
     ]
-}
-
-/// What reads the command's pipes, if it has any.
-fn prepare_pump(newborn: &mut Newborn) -> io::Result<Option<Pump>> {
-    let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
-    Pump::new(pipes, Box::new(MemoryRecorder::new(MAX_OUTPUT))).map(Some)
 }
 
 /// Whether nobody of earlier attempts is left.

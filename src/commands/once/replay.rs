@@ -1,9 +1,6 @@
 //! Gives a recorded end again: the same bytes on the same streams, in the
 //! order in which they arrived, and the same exit status.
 
-use std::fs::File;
-use std::io;
-use std::os::fd::AsFd as _;
 use std::time::Instant;
 
 use crate::claim::attempt::{Attempt, Extent, OutputSummary, State};
@@ -12,18 +9,19 @@ use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
 use crate::cli::once::ReplayArg;
 use crate::exit::{self, Ending};
-use crate::process::frames::{self, Stream};
 use crate::process::signals::Signals;
-use crate::process::source::{Delivery, write_all};
-use crate::store::Store as _;
+use crate::process::source::Delivery;
 use crate::store::sqlite::SqliteStore;
+use crate::store::{Frames, Store as _};
 
+use super::super::playing::{Targets, are_whole, play};
 use super::Call;
 
-/// An end to be given again, read whole.
+/// An end to be given again: all of it that the store keeps, so that nothing is
+/// read from there while somebody slow reads us.
 pub(super) struct Recorded {
     attempt: Attempt,
-    frames: Option<Vec<u8>>,
+    frames: Option<Frames>,
 }
 
 impl Call<'_> {
@@ -34,16 +32,13 @@ impl Call<'_> {
         attempt: Attempt,
     ) -> anyhow::Result<Option<Recorded>> {
         let began = Instant::now();
-        let Some(expected) = kept(&attempt).filter(|_| self.args.replay() == ReplayArg::Output)
+        let Some(expected) = attempt.output().filter(|_| self.args.replay() == ReplayArg::Output)
         else {
             return Ok(Some(Recorded { attempt, frames: None }));
         };
         let frames = store.output(attempt.fence)?;
         self.account.in_store(began);
-        let whole = frames.filter(|frames| {
-            let bytes: usize = frames::read(frames).map(|(_, bytes)| bytes.len()).sum();
-            bytes as u64 == expected.bytes
-        });
+        let whole = frames.filter(|frames| are_whole(frames, expected.bytes));
         Ok(whole.map(|frames| Recorded { attempt, frames: Some(frames) }))
     }
 
@@ -59,7 +54,10 @@ impl Call<'_> {
         if let Some(signal) = self.signals.take().and_then(Signals::give_back) {
             return Ending::Signal(signal as u8);
         }
-        let delivery = frames.as_deref().map_or(Delivery::Complete, play);
+        let delivery = match (frames, attempt.output()) {
+            (Some(frames), Some(expected)) => deliver(frames, expected),
+            _ => Delivery::Complete,
+        };
         self.remark(attempt, &delivery);
         let outcome = attempt.outcome().unwrap_or(Outcome::Exited(0));
         Ending::Status(match delivery {
@@ -70,12 +68,9 @@ impl Call<'_> {
 
     fn remark(&self, attempt: &Attempt, delivery: &Delivery) {
         let (voice, key) = (self.context.voice, &self.request.subject.key);
-        let replayed = kept(attempt).filter(|_| self.args.replay() == ReplayArg::Output);
+        let replayed = attempt.output().filter(|_| self.args.replay() == ReplayArg::Output);
         if let Some(output) = replayed.filter(|output| output.extent == Extent::Truncated) {
-            voice.warn(&format!(
-                "{key}: only the first {} bytes of its output are on record",
-                output.bytes
-            ));
+            voice.warn(&self.context.topic(&self.request.subject).truncated(output));
         }
         if let Delivery::Failed(why) = delivery {
             voice.warn(&format!("{key}: its recorded output could not be written: {why}"));
@@ -97,31 +92,15 @@ impl Call<'_> {
     }
 }
 
-fn kept(attempt: &Attempt) -> Option<OutputSummary> {
-    attempt.end.as_ref().and_then(|end| end.output)
-}
-
-/// Writes frames to our own standard output and error. A reader that has gone
-/// is no error: it has what it wanted.
-fn play(frames: &[u8]) -> Delivery {
-    let open = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().ok().map(File::from);
-    let mut out = open(io::stdout().as_fd());
-    let mut err = open(io::stderr().as_fd());
-    let mut delivery = Delivery::Complete;
-    for (stream, bytes) in frames::read(frames) {
-        let target = match stream {
-            Stream::Out => &mut out,
-            Stream::Err => &mut err,
-        };
-        match target.as_mut().map(|file| write_all(file, bytes)) {
-            None | Some(Ok(())) => {}
-            Some(Err(why)) => {
-                *target = None;
-                if why.kind() != io::ErrorKind::BrokenPipe {
-                    delivery = Delivery::Failed(why.to_string());
-                }
-            }
-        }
+/// Writes the output; it was found damaged if it is less than it was.
+fn deliver(frames: &Frames, expected: OutputSummary) -> Delivery {
+    match play(frames, Targets::both()) {
+        Ok(played) if played.delivery != Delivery::Complete => played.delivery,
+        Ok(played) if played.is_cut_short(expected.bytes) => Delivery::Failed(format!(
+            "only {} of its {} bytes are left in the store",
+            played.bytes, expected.bytes
+        )),
+        Ok(_) => Delivery::Complete,
+        Err(why) => Delivery::Failed(why.to_string()),
     }
-    delivery
 }

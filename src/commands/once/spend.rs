@@ -11,13 +11,14 @@ use crate::claim::outcome::Outcome;
 use crate::claim::time::WallMs;
 use crate::exit::{self, Ending};
 use crate::process::capture::Captured;
+use crate::process::recorder::Recording;
 use crate::process::source::Delivery;
 use crate::process::supervise::{Ended, Stopped};
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    Completion, Keep, KeepUntil, Liveness as _, LostWhy, Output, Owned, Store as _, StoreError,
-    Trouble, Unrecorded, Verdict,
+    Completion, Keep, KeepUntil, Liveness as _, LostWhy, Owned, Store as _, StoreError, Trouble,
+    Unrecorded, Verdict,
 };
 
 use super::Call;
@@ -36,6 +37,9 @@ impl Call<'_> {
     ) -> Ending {
         let captured = ended.captured.take();
         let delivery = captured.as_ref().map_or(Delivery::Complete, |c| c.delivery.clone());
+        if let Some(captured) = &captured {
+            self.tell_of_trouble(&captured.recording);
+        }
         let completion = self.completion(claim.attempt().started, &ended, captured);
         let extent = completion.output.as_ref().map(|o| (o.summary.bytes, o.summary.extent));
         self.account.ended(Some(ended.outcome));
@@ -96,10 +100,7 @@ impl Call<'_> {
                 }
             }),
             run: Some(ended.run),
-            output: captured.map(|captured| Output {
-                frames: captured.recording.frames,
-                summary: captured.recording.summary,
-            }),
+            output: captured.map(|captured| captured.recording.output),
         }
     }
 
@@ -150,10 +151,20 @@ impl Call<'_> {
         }
     }
 
+    /// Says that the spool could not take the whole output.
+    fn tell_of_trouble(&self, recording: &Recording) {
+        if let Some(why) = &recording.trouble {
+            let (key, kept) = (&self.request.subject.key, recording.output.summary.bytes);
+            self.context
+                .voice
+                .warn(&format!("{key}: only the first {kept} bytes of its output are kept: {why}"));
+        }
+    }
+
     /// Gives the output up, so that at least the status fits; says whether
     /// there was any.
     fn shed_output(&self, completion: &mut Completion, error: &StoreError) -> bool {
-        let shed = completion.output.as_mut().filter(|output| !output.frames.is_empty());
+        let shed = completion.output.as_mut().filter(|output| output.frames.length() > 0);
         let Some(output) = shed else { return false };
         let key = &self.request.subject.key;
         self.context.voice.warn(&format!("{key}: its output is not kept: {error}"));

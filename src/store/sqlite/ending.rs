@@ -1,15 +1,16 @@
 //! What an owner writes: what its command is, that it lives, how it ended.
 
+use std::fs;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::steps::Sync;
-use super::{SqliteStore, rows};
+use super::{SqliteStore, rows, spool};
 use crate::claim::attempt::{Ownership, State};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
-use crate::store::{Completion, LostWhy, Owned, StoreError, Unrecorded, row};
+use crate::store::{Completion, Frames, LostWhy, Owned, StoreError, Unrecorded, row};
 
 impl SqliteStore {
     pub(super) fn extend_lease(
@@ -42,18 +43,30 @@ impl SqliteStore {
     ) -> Result<Owned, Unrecorded> {
         let owner = claim.ownership();
         let limit = self.patience.limit;
+        let output = completion.output.as_ref();
+        // Outside the lock: syncing a large file takes its time.
+        let inside = output.map(|o| spool::taken_in(&self.path, &o.frames, &completion.verdict));
+        let inside = match inside.transpose() {
+            Ok(inside) => inside.flatten(),
+            Err(error) => return Err(Unrecorded { claim, error }),
+        };
         let written = self.write(Sync::Full, limit, |step, now| {
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
             let mine = rows::update_end(step, &owner, State::Running, (state, &end), remains)?;
-            if let (true, Some(output)) = (mine, &completion.output) {
+            if let (true, Some(frames)) = (mine, &inside) {
                 step.execute(
                     "INSERT INTO output (fence, frames) VALUES (?, ?)",
-                    params![owner.fence.0, output.frames],
+                    params![owner.fence.0, frames],
                 )?;
             }
             Ok(owned(step, &owner, mine)?)
         });
+        let spooled = output.is_some_and(|output| matches!(output.frames, Frames::File(..)));
+        if matches!(written, Ok(Owned::Yes)) && spooled && inside.is_some() {
+            // A file that is left all the same is removed by prune.
+            let _ = fs::remove_file(spool::path(&self.path, owner.fence, &owner.token));
+        }
         written.map_err(|error| Unrecorded { claim, error })
     }
 

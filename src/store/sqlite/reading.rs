@@ -10,7 +10,7 @@ use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Decision, Request, decide};
 use crate::claim::fence::Fence;
 use crate::claim::key::{Namespace, Subject};
-use crate::store::{Chain, Liveness, StoreError, row, with_lives};
+use crate::store::{Chain, Frames, Liveness, StoreError, row, with_lives};
 
 /// How much of a chain is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +62,24 @@ impl SqliteStore {
         self.read(|connection| attempts(connection, subject, Depth::Whole))
     }
 
-    pub(super) fn read_output(&self, fence: Fence) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(super) fn read_output(&self, fence: Fence) -> Result<Option<Frames>, StoreError> {
+        if let Some(inside) = self.read_inside(fence)? {
+            return Ok(Some(inside));
+        }
+        match self.read_spool(fence)? {
+            Some(frames) => Ok(Some(frames)),
+            // It may have been taken in meanwhile.
+            None => self.read_inside(fence),
+        }
+    }
+
+    /// Output that is kept in the tables.
+    fn read_inside(&self, fence: Fence) -> Result<Option<Frames>, StoreError> {
         self.read(|connection| {
             connection
-                .query_row("SELECT frames FROM output WHERE fence = ?", [fence.0], |row| row.get(0))
+                .query_row("SELECT frames FROM output WHERE fence = ?", [fence.0], |row| {
+                    row.get(0).map(Frames::Bytes)
+                })
                 .optional()
         })
     }

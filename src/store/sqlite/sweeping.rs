@@ -98,6 +98,9 @@ impl SqliteStore {
     pub(super) fn sweep_in_batches(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
         let keys = self.sweep_all(sweep, finished_keys)?;
         let replaced = self.sweep_all(sweep, replaced_attempts)?;
+        if sweep.mode == SweepMode::Remove {
+            self.remove_stray_spools()?;
+        }
         Ok(Swept { keys: keys.keys, attempts: keys.attempts + replaced.attempts })
     }
 

@@ -1,0 +1,104 @@
+//! Gives recorded output again: the same bytes on the same streams, in the
+//! order in which they arrived.
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use crate::process::frames::{self, FrameReader, Stream};
+use crate::process::source::{Delivery, write_all};
+use crate::store::Frames;
+
+/// Where each of a command's streams goes; nowhere if it is not wanted.
+pub(super) struct Targets {
+    out: Option<File>,
+    err: Option<File>,
+}
+
+impl Targets {
+    /// Each to our own descriptor of the same name.
+    pub(super) fn both() -> Self {
+        Self { out: own(io::stdout().as_fd()), err: own(io::stderr().as_fd()) }
+    }
+
+    /// One of them, to our standard output.
+    pub(super) fn only(stream: Stream) -> Self {
+        let target = own(io::stdout().as_fd());
+        match stream {
+            Stream::Out => Self { out: target, err: None },
+            Stream::Err => Self { out: None, err: target },
+        }
+    }
+}
+
+fn own(fd: BorrowedFd<'_>) -> Option<File> {
+    fd.try_clone_to_owned().ok().map(File::from)
+}
+
+/// What came of playing.
+pub(super) struct Played {
+    /// Whether it could be written.
+    pub(super) delivery: Delivery,
+    /// How much output there was.
+    pub(super) bytes: u64,
+    /// Whether anybody read on to the end.
+    wanted: bool,
+}
+
+impl Played {
+    /// Whether there was less than this, though it was wanted.
+    pub(super) fn is_cut_short(&self, expected: u64) -> bool {
+        self.wanted && self.bytes != expected
+    }
+}
+
+/// Writes frames to their targets. A reader that has gone is no error: it has
+/// what it wanted.
+///
+/// # Errors
+/// When the frames cannot be read.
+pub(super) fn play(frames: &Frames, targets: Targets) -> io::Result<Played> {
+    match frames {
+        Frames::Bytes(bytes) => play_from(&**bytes, targets),
+        Frames::File(file, _) => {
+            let mut file = &**file;
+            file.rewind()?;
+            play_from(file, targets)
+        }
+    }
+}
+
+fn play_from(source: impl Read, mut targets: Targets) -> io::Result<Played> {
+    let mut played = Played { delivery: Delivery::Complete, bytes: 0, wanted: true };
+    let mut reader = FrameReader::new(source);
+    while let Some((stream, piece)) = reader.next_piece()? {
+        played.bytes += piece.len() as u64;
+        let target = match stream {
+            Stream::Out => &mut targets.out,
+            Stream::Err => &mut targets.err,
+        };
+        match target.as_mut().map(|file| write_all(file, piece)) {
+            None | Some(Ok(())) => {}
+            Some(Err(why)) => {
+                *target = None;
+                if why.kind() != io::ErrorKind::BrokenPipe {
+                    played.delivery = Delivery::Failed(why.to_string());
+                }
+            }
+        }
+        if targets.out.is_none() && targets.err.is_none() {
+            played.wanted = false;
+            break;
+        }
+    }
+    Ok(played)
+}
+
+/// Whether frames that are to hold so much output are all there, as far as
+/// that can be told without reading a large file.
+pub(super) fn are_whole(frames: &Frames, output: u64) -> bool {
+    match frames {
+        Frames::Bytes(bytes) => frames::output_bytes(bytes) == output,
+        Frames::File(_, length) => *length > output,
+    }
+}
