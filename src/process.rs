@@ -2,8 +2,8 @@
 //!
 //! `clock` and `host` say when and where we are, `live` and `group` who is
 //! alive, `launch` and `supervise` run a command, `capture` and `source` hand on
-//! what it writes, `recorder` and `frames` keep it, and `drain` reads on for a
-//! daemon. Nothing in here knows which store there is.
+//! what it writes, `recorder` and `frames` keep it, `drain` reads on for a
+//! daemon, and `stdin` reads what a command is fed. Nothing in here knows which store there is.
 
 pub mod ancestors;
 pub mod capture;
@@ -20,6 +20,7 @@ mod raw;
 pub mod recorder;
 pub mod signals;
 pub mod source;
+pub mod stdin;
 pub mod supervise;
 pub mod wake;
 

@@ -1,19 +1,14 @@
 //! Output of any size: exact, in bounded memory, and a file where it is large.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::PathBuf;
 
+use crate::support::processes::{peak_memory_kb, state};
 use crate::support::{Scene, until};
 
 /// What a wrapper may take up, whatever its command writes.
 const MEMORY_KB: u64 = 16 << 10;
-
-/// The most that a process has had in memory at once, in kilobytes.
-fn peak_memory_kb(pid: i32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
 
 /// A file of the working folder with so many bytes, none like its neighbours.
 fn big(scene: &Scene, name: &str, size: usize) -> Vec<u8> {
@@ -65,13 +60,11 @@ fn memory_stays_bounded_whatever_the_size_live_and_replayed() {
     running.finish();
 
     // Stopped in mid-replay by a reader that does not read.
-    let (reader, writer) = std::io::pipe().unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
     let replay = scene.attempt(options).stdout_into(std::os::fd::OwnedFd::from(writer).into());
     let replay = replay.spawn();
-    until("the pipe is full", || {
-        fs::read_to_string(format!("/proc/{}/wchan", replay.pid()))
-            .is_ok_and(|place| place.contains("pipe_write"))
-    });
+    reader.read_exact(&mut vec![0; 48 << 20]).unwrap();
+    until("the replay waits for its reader", || state(replay.pid()) == Some('S'));
     let replayed = peak_memory_kb(replay.pid());
     drop(reader);
     replay.finish();

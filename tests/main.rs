@@ -17,6 +17,7 @@ mod environment;
 mod fail_open;
 mod fingerprint;
 mod fingerprint_json;
+mod fingerprint_stdin;
 mod forget;
 mod forget_force;
 mod herd;

@@ -33,6 +33,8 @@ pub enum Part {
     File(PathBuf),
     /// A JSON file: object keys sorted, arrays in their order.
     Json(PathBuf),
+    /// All of standard input.
+    Stdin,
     /// A text given on the spot.
     Text(String),
 }
@@ -45,7 +47,7 @@ impl fmt::Display for BadPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} is none of argv, none, cwd, env:NAME, file:PATH, json:PATH, text:STRING",
+            "{:?} is none of argv, none, cwd, env:NAME, file:PATH, json:PATH, stdin, text:STRING",
             self.0
         )
     }
@@ -65,6 +67,7 @@ impl Part {
                 "none" => Ok(Self::None),
                 "argv" => Ok(Self::Argv),
                 "cwd" => Ok(Self::Cwd),
+                "stdin" => Ok(Self::Stdin),
                 _ => Err(bad()),
             },
             Some(("text", value)) => Ok(Self::Text(value.to_owned())),

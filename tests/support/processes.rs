@@ -54,6 +54,13 @@ pub(crate) fn switches(pid: i32) -> u64 {
         .sum()
 }
 
+/// The most that a process has had in memory at once, in kilobytes.
+pub(crate) fn peak_memory_kb(pid: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process exists");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("it has a peak");
+    line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).expect("a peak is a number")
+}
+
 /// Whether this test process ignores a signal, and so whoever it starts.
 pub(crate) fn ignores(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -3,7 +3,6 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -16,6 +15,7 @@ use crate::claim::period::{Calendar, Per};
 use crate::cli::once::{OnCrashArg, PerArg};
 use crate::cli::{OnceArgs, first_word};
 use crate::exit::Refusal;
+use crate::process::stdin::{read_pieces, spool_stdin};
 use anyhow::Context as _;
 use jiff::tz::TimeZone;
 
@@ -93,6 +93,11 @@ fn fingerprint(args: &OnceArgs) -> anyhow::Result<Fingerprint> {
                 let name = format!("json:{}", path.display());
                 fields.push(field(&name, |digest| json(path, digest))?);
             }
+            // Read once, however often it is named.
+            Part::Stdin if fields.iter().any(|field| field.name == "stdin") => {}
+            Part::Stdin => fields.push(field("stdin", |digest| {
+                Ok(spool_stdin(&env::temp_dir(), |piece| digest.stream(piece))?)
+            })?),
             Part::Text(text) => {
                 texts += 1;
                 let name = if texts == 1 { "text".to_owned() } else { format!("text {texts}") };
@@ -134,16 +139,10 @@ fn variable(name: &str, digest: &mut FieldDigest) {
 }
 
 fn contents(path: &Path, digest: &mut FieldDigest) -> anyhow::Result<()> {
-    let mut file = File::open(path)?;
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => digest.stream(&buffer[..count]),
-            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-            Err(why) => return Err(why.into()),
-        }
-    }
+    Ok(read_pieces(&File::open(path)?, |piece| {
+        digest.stream(piece);
+        Ok(())
+    })?)
 }
 
 fn json(path: &Path, digest: &mut FieldDigest) -> anyhow::Result<()> {
