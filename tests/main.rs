@@ -45,6 +45,7 @@ mod report_files;
 mod rerun;
 mod retry;
 mod signals;
+mod situations;
 mod slow_reader;
 mod statuses;
 mod stopped;

@@ -28,6 +28,9 @@ const GRACE: Duration = Duration::from_millis(900);
 /// How much is read at once: what a pipe holds by default (`pipe(7)`).
 const BUFFER: usize = 64 << 10;
 
+/// How often the pipes are read before their owner looks after other things.
+const TURNS: u32 = 32;
+
 /// What a command wrote.
 #[derive(Debug)]
 pub struct Captured {
@@ -170,10 +173,21 @@ struct Work {
 }
 
 impl Work {
+    /// Moves what is there, without waiting for anybody, and no more than a
+    /// little at a time: the caller has signals to look after. Looks at both
+    /// streams after every read, so that what was written apart stays in order.
     fn move_at_once(&mut self) -> Pace {
-        for source in [&mut self.out, &mut self.err] {
-            if source.move_at_once(&self.shared, &mut self.buffer) == Pace::MayWait {
-                return Pace::MayWait;
+        for _ in 0..TURNS {
+            let ready = wait_readable([self.out.fd(), self.err.fd()], Some(Duration::ZERO));
+            let Ok([out, err]) = ready else { return Pace::MayWait };
+            if !out && !err {
+                break;
+            }
+            for (source, ready) in [(&mut self.out, out), (&mut self.err, err)] {
+                let moved = ready.then(|| source.move_at_once(&self.shared, &mut self.buffer));
+                if moved == Some(Pace::MayWait) {
+                    return Pace::MayWait;
+                }
             }
         }
         if self.out.pipe.is_none() && self.err.pipe.is_none() {

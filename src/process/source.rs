@@ -5,7 +5,6 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -13,14 +12,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::frames::Stream;
 use super::raw::waiting_bytes;
 use super::recorder::Recorder;
-use super::wake::wait_readable;
 
 /// What a descriptor that is ready takes without making its writer wait
 /// (`PIPE_BUF` of `pipe(7)`).
 const AT_ONCE: usize = 4096;
-
-/// How often a pipe is read before its owner looks after other things.
-const TURNS: u32 = 16;
 
 /// What became of our own standard output and standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,23 +170,15 @@ impl Source {
         }
     }
 
-    /// Moves what is there, without waiting for anybody, and no more than a
-    /// little at a time: the caller has signals to look after.
+    /// Moves what is there, read once and without waiting for anybody.
     pub(super) fn move_at_once(&mut self, shared: &Shared, buffer: &mut [u8]) -> Pace {
-        for _ in 0..TURNS {
-            match wait_readable([self.fd()], Some(Duration::ZERO)) {
-                Ok([true]) => {}
-                Ok([false]) => return Pace::AtOnce,
-                Err(_) => return Pace::MayWait,
-            }
-            let count = self.take_in(shared, buffer);
-            let is_full = shared.with_recorder(|recorder| recorder.is_full()) == Some(true);
-            if is_full || self.pace_of(count) == Pace::MayWait {
-                self.pending.extend_from_slice(&buffer[..count]);
-                return Pace::MayWait;
-            }
-            self.hand_on(shared, &buffer[..count]);
+        let count = self.take_in(shared, buffer);
+        let is_full = shared.with_recorder(|recorder| recorder.is_full()) == Some(true);
+        if is_full || self.pace_of(count) == Pace::MayWait {
+            self.pending.extend_from_slice(&buffer[..count]);
+            return Pace::MayWait;
         }
+        self.hand_on(shared, &buffer[..count]);
         Pace::AtOnce
     }
 }
