@@ -21,6 +21,8 @@ pub const OUTPUT_LOST: u8 = 73;
 pub const NOT_RECORDED: u8 = 74;
 /// Held by somebody else, or the wait ran out.
 pub const BUSY: u8 = 75;
+/// The command succeeded, but `--validate` refused the result.
+pub const REFUSED: u8 = 76;
 /// The command ran for longer than `--timeout`.
 pub const TIMEOUT: u8 = 124;
 /// doubletap itself failed before it started the command.
@@ -32,7 +34,7 @@ pub const NOT_FOUND: u8 = 127;
 
 /// Every status of our own and what it means, for the documents that are held
 /// to this list.
-pub const ALL: [(u8, &str); 12] = [
+pub const ALL: [(u8, &str); 13] = [
     (ABSENT, "no such key"),
     (USAGE, "usage: bad option, duration or key"),
     (MISMATCH, "the key was first used for something else"),
@@ -41,6 +43,7 @@ pub const ALL: [(u8, &str); 12] = [
     (OUTPUT_LOST, "recorded, but the output could not be written"),
     (NOT_RECORDED, "the command ran, but its outcome could not be recorded"),
     (BUSY, "busy"),
+    (REFUSED, "the command succeeded, but --validate refused the result"),
     (TIMEOUT, "the command ran for too long"),
     (FAILED, "doubletap failed before starting the command"),
     (NOT_EXECUTABLE, "the command could not be executed"),

@@ -56,4 +56,5 @@ mod told_while_claiming;
 mod transparent;
 mod unresolved;
 mod usage;
+mod validate;
 mod waiting;

@@ -84,6 +84,10 @@ pub struct OnceArgs {
     #[arg(long, value_name = "SIZE", value_parser = values::size_limit, conflicts_with = "no_output")]
     max_output: Option<SizeLimit>,
 
+    /// Record a success only if this shell command, fed with its standard output, succeeds too
+    #[arg(long, value_name = "COMMAND", value_parser = values::shell_command(), conflicts_with = "no_output")]
+    pub validate: Option<OsString>,
+
     /// Run even if recorded; the record stays unless the rerun succeeds
     #[arg(long)]
     pub rerun: bool,

@@ -31,6 +31,16 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// What a shell makes of nothing is success.
+pub(super) fn shell_command() -> impl TypedValueParser<Value = OsString> {
+    OsStringValueParser::new().try_map(|text: OsString| {
+        if text.as_encoded_bytes().trim_ascii().is_empty() {
+            return Err("it is empty (is a shell variable unset?)");
+        }
+        Ok(text)
+    })
+}
+
 /// The empty path means that there is no log: a variable that switches logging
 /// off is set to nothing.
 pub(super) fn log() -> impl TypedValueParser<Value = PathBuf> {

@@ -1,8 +1,9 @@
 //! `once KEY -- COMMAND`: runs a command once per key and replays its end.
 //!
 //! `ask` turns the arguments into a request, `wait` waits for a busy key,
-//! `attempt` runs the command under a claim that `keeper` renews, `replay`
-//! gives a recorded end again, and `account` writes the report line.
+//! `attempt` runs the command under a claim that `keeper` renews, `validate` has
+//! its result looked at, `spend` records how it ended, `replay` gives a recorded
+//! end again, and `account` writes the report line.
 
 mod account;
 mod ask;
@@ -10,6 +11,7 @@ mod attempt;
 mod keeper;
 mod replay;
 mod spend;
+mod validate;
 mod wait;
 
 use std::time::Instant;

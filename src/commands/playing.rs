@@ -21,6 +21,11 @@ impl Targets {
         Self { out: own(io::stdout().as_fd()), err: own(io::stderr().as_fd()) }
     }
 
+    /// Standard output to this file, and nothing else.
+    pub(super) fn out_to(file: File) -> Self {
+        Self { out: Some(file), err: None }
+    }
+
     /// One of them, to our standard output.
     pub(super) fn only(stream: Stream) -> Self {
         let target = own(io::stdout().as_fd());

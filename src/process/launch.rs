@@ -11,9 +11,10 @@
 
 use std::cell::Cell;
 use std::ffi::{CString, OsStr, OsString};
+use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
 use nix::errno::Errno;
@@ -26,13 +27,16 @@ use super::group;
 use super::raw::{self, Blueprint, SLOT, Wait};
 use super::signals::Signals;
 
-/// Whether the command's output passes through us.
+/// Which of the command's standard streams pass through us; the others are our
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// It goes through pipes, to be recorded.
+    /// Its output goes through pipes, to be recorded.
     Piped,
-    /// The command has our own standard output and error.
+    /// None of them.
     Inherited,
+    /// It is fed through a pipe, and what it prints is not wanted.
+    Fed,
 }
 
 /// A command to be started.
@@ -44,7 +48,7 @@ pub struct Plan<'a> {
     pub variables: &'a [(&'static str, Option<OsString>)],
     /// Variables whose values are known only when it is let go.
     pub late: &'a [&'static str],
-    /// Whether its output passes through us.
+    /// Which of its streams pass through us.
     pub streams: Streams,
 }
 
@@ -65,6 +69,7 @@ pub struct Newborn {
     gate: Option<PipeWriter>,
     complaint: PipeReader,
     pipes: Option<Pipes>,
+    feed: Option<PipeWriter>,
 }
 
 /// A command that runs.
@@ -91,6 +96,15 @@ pub enum NotStarted {
     NotExecutable(io::Error),
 }
 
+impl fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound(_) => f.write_str("the command was not found"),
+            Self::NotExecutable(why) => write!(f, "the command cannot be executed: {why}"),
+        }
+    }
+}
+
 /// Forks the child that will become the command. The calling thread must live
 /// as long as the command: the kernel ends the command with it.
 ///
@@ -105,10 +119,8 @@ pub fn fork(
     let late = vec![Cell::new(0); plan.late.len() * SLOT];
     let (gate, keeper) = io::pipe()?;
     let (complaint, complain) = io::pipe()?;
-    let streams = match plan.streams {
-        Streams::Piped => Some((io::pipe()?, io::pipe()?)),
-        Streams::Inherited => None,
-    };
+    let mut ends = OurEnds::default();
+    let theirs = ends.theirs(plan.streams)?;
     let reach = if has_terminal() { Reach::Process } else { Reach::Group };
     let program = plan.argv.first().map_or(OsStr::new(""), |word| word);
     let programs = candidates(program, environment.path.as_deref())?;
@@ -118,7 +130,7 @@ pub fn fork(
             programs: &programs,
             arguments: &arguments,
             variables: &environment.variables,
-            streams: streams.as_ref().map(|((_, out), (_, err))| [out.as_fd(), err.as_fd()]),
+            streams: theirs.each_ref().map(|end| end.as_ref().map(OwnedFd::as_fd)),
             leads_group: reach == Reach::Group,
             handled,
             ignored,
@@ -141,8 +153,37 @@ pub fn fork(
         group: group::describe(pid.as_raw(), reach),
         gate: Some(keeper),
         complaint,
-        pipes: streams.map(|((out, _), (err, _))| Pipes { out, err }),
+        pipes: ends.pipes,
+        feed: ends.feed,
     })
+}
+
+/// Our ends of the streams that pass through us.
+#[derive(Default)]
+struct OurEnds {
+    pipes: Option<Pipes>,
+    feed: Option<PipeWriter>,
+}
+
+impl OurEnds {
+    /// Makes the streams; what is given is the child's standard input, output
+    /// and error, where they are not ours.
+    fn theirs(&mut self, streams: Streams) -> io::Result<[Option<OwnedFd>; 3]> {
+        match streams {
+            Streams::Inherited => Ok([None, None, None]),
+            Streams::Piped => {
+                let ((out, to_out), (err, to_err)) = (io::pipe()?, io::pipe()?);
+                self.pipes = Some(Pipes { out, err });
+                Ok([None, Some(to_out.into()), Some(to_err.into())])
+            }
+            Streams::Fed => {
+                let (from_us, feed) = io::pipe()?;
+                self.feed = Some(feed);
+                let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
+                Ok([Some(from_us.into()), Some(nowhere.into()), None])
+            }
+        }
+    }
 }
 
 impl Newborn {
@@ -155,6 +196,11 @@ impl Newborn {
     /// The reading ends of its pipes, if it has any; once.
     pub fn take_pipes(&mut self) -> Option<Pipes> {
         self.pipes.take()
+    }
+
+    /// Where it is fed, if it is; once.
+    pub fn take_feed(&mut self) -> Option<PipeWriter> {
+        self.feed.take()
     }
 
     /// Lets it become the command. `late` has the values of the plan's late

@@ -146,8 +146,8 @@ pub(super) struct Blueprint<'a> {
     pub(super) arguments: &'a [CString],
     /// The environment.
     pub(super) variables: &'a [CString],
-    /// Its standard output and error, where they are not ours.
-    pub(super) streams: Option<[BorrowedFd<'a>; 2]>,
+    /// Its standard input, output and error, where they are not ours.
+    pub(super) streams: [Option<BorrowedFd<'a>>; 3],
     /// Whether it leads a process group of its own.
     pub(super) leads_group: bool,
     /// Signals that we handle and the command must not find handled.
@@ -238,9 +238,10 @@ fn prepare_child(blueprint: &Blueprint<'_>, parent: Pid) -> nix::Result<()> {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = parent;
-    if let Some(streams) = blueprint.streams {
-        duplicate_onto(streams[0].as_raw_fd(), libc::STDOUT_FILENO)?;
-        duplicate_onto(streams[1].as_raw_fd(), libc::STDERR_FILENO)?;
+    for (stream, onto) in blueprint.streams.iter().zip(libc::STDIN_FILENO..) {
+        if let Some(stream) = stream {
+            duplicate_onto(stream.as_raw_fd(), onto)?;
+        }
     }
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&blueprint.mask), None)?;
     wait_at_gate(blueprint);

@@ -23,6 +23,8 @@ pub enum CallOutcome {
     Unresolved,
     /// It ran, and its end is not one that is recorded.
     Failed,
+    /// It succeeded, and `--validate` refused the result.
+    Refused,
     /// It ran for too long, and was stopped.
     Timeout,
     /// The claim was lost.

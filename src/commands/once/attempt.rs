@@ -53,10 +53,19 @@ pub(super) fn held_above() -> Vec<Token> {
 impl Call<'_> {
     /// Forks the command, which waits until its key is claimed.
     pub(super) fn fork(&self) -> anyhow::Result<Newborn> {
-        let variables = self.variables();
         let streams = if self.args.no_output { Streams::Inherited } else { Streams::Piped };
+        self.fork_under_claim(&self.args.command, streams)
+    }
+
+    /// Forks something that finds our claim in its environment.
+    pub(super) fn fork_under_claim(
+        &self,
+        argv: &[OsString],
+        streams: Streams,
+    ) -> anyhow::Result<Newborn> {
+        let variables = self.variables();
         let late = &[FENCE, ATTEMPT, IDEMPOTENCY_KEY];
-        self.fork_planned(Plan { argv: &self.args.command, variables: &variables, late, streams })
+        self.fork_planned(Plan { argv, variables: &variables, late, streams })
     }
 
     fn fork_planned(&self, plan: Plan<'_>) -> anyhow::Result<Newborn> {
@@ -107,9 +116,11 @@ impl Call<'_> {
         };
         let transacting = Arc::new(Transacting::default());
         let mut keeper = Keeper::new(store, keeping, Arc::clone(&transacting), self.context.voice);
-        let ended = self.see_through(running, pump, &transacting, |waker| keeper.begin(waker))?;
+        let mut ended =
+            self.see_through(running, pump, &transacting, |waker| keeper.begin(waker))?;
+        let validity = self.validate(&claim, &mut ended, &transacting, &mut keeper)?;
         let (store, renewed) = keeper.stop()?;
-        Ok(self.end(store, claim, renewed, ended))
+        Ok(self.end(store, claim, renewed, ended, &validity))
     }
 
     /// What reads the command's pipes, if it has any.
@@ -151,7 +162,7 @@ impl Call<'_> {
         Ok(ending(&ended))
     }
 
-    fn see_through(
+    pub(super) fn see_through(
         &mut self,
         running: Running,
         pump: Option<Pump>,
@@ -223,13 +234,10 @@ impl Call<'_> {
             NotStarted::NotFound(_) if word.contains('/') && Path::new(&*word).exists() => {
                 (exit::NOT_FOUND, format!("{key}: {word:?}: its interpreter was not found"))
             }
-            NotStarted::NotFound(_) => {
-                (exit::NOT_FOUND, format!("{key}: {word:?}: the command was not found"))
+            NotStarted::NotFound(_) => (exit::NOT_FOUND, format!("{key}: {word:?}: {why}")),
+            NotStarted::NotExecutable(_) => {
+                (exit::NOT_EXECUTABLE, format!("{key}: {word:?}: {why}"))
             }
-            NotStarted::NotExecutable(why) => (
-                exit::NOT_EXECUTABLE,
-                format!("{key}: {word:?}: the command cannot be executed: {why}"),
-            ),
         }
     }
 
@@ -280,7 +288,7 @@ impl Call<'_> {
 }
 
 /// What the command finds in its environment, as far as only the claim says.
-fn late_variables(attempt: &Attempt) -> [(&'static str, String); 3] {
+pub(super) fn late_variables(attempt: &Attempt) -> [(&'static str, String); 3] {
     [
         (FENCE, attempt.fence.0.to_string()),
         (ATTEMPT, attempt.number.to_string()),

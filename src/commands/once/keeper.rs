@@ -67,9 +67,12 @@ impl Keeper {
         Self { work: Arc::new(Mutex::new(Some(work))), thread: None, voice }
     }
 
-    /// Starts the thread. Without one the claim is not renewed, which only
-    /// matters to whoever cannot ask the kernel.
+    /// Starts the thread, unless it runs. Without one the claim is not renewed,
+    /// which only matters to whoever cannot ask the kernel.
     pub(super) fn begin(&mut self, waker: &mut Waker) {
+        if self.thread.is_some() {
+            return;
+        }
         let bell = match waker.bell() {
             Ok(bell) => bell,
             Err(why) => return self.cannot_renew(&why),

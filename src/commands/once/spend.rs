@@ -22,6 +22,7 @@ use crate::store::{
 };
 
 use super::Call;
+use super::validate::Validity;
 
 /// The pause between two tries to record an end.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -34,13 +35,14 @@ impl Call<'_> {
         claim: Claim,
         renewed: Instant,
         mut ended: Ended,
+        validity: &Validity,
     ) -> Ending {
         let captured = ended.captured.take();
         let delivery = captured.as_ref().map_or(Delivery::Complete, |c| c.delivery.clone());
         if let Some(captured) = &captured {
             self.tell_of_trouble(&captured.recording);
         }
-        let completion = self.completion(claim.attempt().started, &ended, captured);
+        let completion = self.completion(claim.attempt().started, &ended, captured, validity);
         let extent = completion.output.as_ref().map(|o| (o.summary.bytes, o.summary.extent));
         self.account.ended(Some(ended.outcome));
         self.account.ran(ended.run, extent);
@@ -57,9 +59,12 @@ impl Call<'_> {
                 self.lost(ended.outcome, LostWhy::Superseded)
             }
             Ok(Owned::Yes) if ended.stopped == Some(Stopped::TimedOut) => self.timed_out(&ended),
-            Ok(Owned::Yes) => self.written(&ended, is_record, &delivery),
+            Ok(Owned::Yes) => match validity {
+                Validity::Valid => self.written(&ended, is_record, &delivery),
+                Validity::Refused(why) => self.refused(why),
+            },
             Ok(Owned::Lost(why)) => self.lost(ended.outcome, why),
-            Err(error) => self.not_recorded(ended.outcome, &error),
+            Err(error) => self.not_recorded(told_outcome(&ended, validity), &error),
         }
     }
 
@@ -75,7 +80,13 @@ impl Call<'_> {
         Keep { until, promise: if asked { Promise::Explicit } else { Promise::Default } }
     }
 
-    fn completion(&self, started: WallMs, ended: &Ended, captured: Option<Captured>) -> Completion {
+    fn completion(
+        &self,
+        started: WallMs,
+        ended: &Ended,
+        captured: Option<Captured>,
+        validity: &Validity,
+    ) -> Completion {
         let ours = match ended.outcome {
             Outcome::Signaled(number) => {
                 ended.told.is_some()
@@ -83,22 +94,29 @@ impl Call<'_> {
             }
             Outcome::Exited(_) => false,
         };
-        let keep = self.keep(started);
-        let verdict = if ended.stopped.is_none() && self.args.record().keeps(ended.outcome) && !ours
-        {
-            Verdict::Recorded { keep }
+        let is_record = ended.stopped.is_none()
+            && *validity == Validity::Valid
+            && self.args.record().keeps(ended.outcome)
+            && !ours;
+        let verdict = if is_record {
+            Verdict::Recorded { keep: self.keep(started) }
         } else {
             Verdict::Released { rest: self.args.retry_after }
         };
+        let reason = match (ended.stopped, validity) {
+            (Some(Stopped::Lost), _) => Some("its claim was lost".to_owned()),
+            (Some(Stopped::TimedOut), _) => {
+                Some(format!("it ran for {} and was stopped", for_people(ended.run)))
+            }
+            (None, Validity::Refused(why)) => {
+                Some(format!("--validate refused its result ({why})"))
+            }
+            (None, Validity::Valid) => None,
+        };
         Completion {
             verdict,
-            outcome: Some(told_outcome(ended)),
-            reason: ended.stopped.map(|why| match why {
-                Stopped::Lost => "its claim was lost".to_owned(),
-                Stopped::TimedOut => {
-                    format!("it ran for {} and was stopped", for_people(ended.run))
-                }
-            }),
+            outcome: Some(told_outcome(ended, validity)),
+            reason,
             run: Some(ended.run),
             output: captured.map(|captured| captured.recording.output),
         }
@@ -199,6 +217,16 @@ impl Call<'_> {
         Ending::Status(exit::TIMEOUT)
     }
 
+    /// The command succeeded, and its result is none.
+    fn refused(&mut self, why: &str) -> Ending {
+        let key = &self.request.subject.key;
+        self.context.voice.warn(&format!(
+            "{key}: the command succeeded, but --validate refused its result ({why}); it is not recorded"
+        ));
+        self.account.settle(CallOutcome::Refused);
+        Ending::Status(exit::REFUSED)
+    }
+
     fn not_recorded(&mut self, outcome: Outcome, error: &StoreError) -> Ending {
         let topic = self.context.topic(&self.request.subject);
         self.context.voice.warn(&topic.not_recorded(outcome, error));
@@ -215,10 +243,11 @@ impl Call<'_> {
 }
 
 /// The outcome that those who wait for the command are given: ours.
-fn told_outcome(ended: &Ended) -> Outcome {
-    match ended.stopped {
-        Some(Stopped::TimedOut) => Outcome::Exited(exit::TIMEOUT),
-        Some(Stopped::Lost) | None => ended.outcome,
+fn told_outcome(ended: &Ended, validity: &Validity) -> Outcome {
+    match (ended.stopped, validity) {
+        (Some(Stopped::TimedOut), _) => Outcome::Exited(exit::TIMEOUT),
+        (None, Validity::Refused(_)) => Outcome::Exited(exit::REFUSED),
+        (Some(Stopped::Lost), _) | (None, Validity::Valid) => ended.outcome,
     }
 }
 

@@ -1,0 +1,108 @@
+//! `--validate`: a command of the caller's looks at what was captured, before
+//! the end is recorded. It runs under the claim and the supervision of the
+//! command itself, and what it prints on standard output is not wanted.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::PipeWriter;
+use std::os::fd::OwnedFd;
+use std::thread;
+
+use crate::claim::duration::for_people;
+use crate::claim::held::Claim;
+use crate::claim::outcome::Outcome;
+use crate::exit;
+use crate::process::capture::Captured;
+use crate::process::launch::{Newborn, Streams};
+use crate::process::supervise::{Ended, Stopped, Transacting};
+use crate::store::Frames;
+
+use super::super::playing::{Targets, play};
+use super::Call;
+use super::attempt::late_variables;
+use super::keeper::Keeper;
+
+/// Whether the result of a command may be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Validity {
+    /// It may, as far as the validator goes.
+    Valid,
+    /// The validator refused it, for this reason.
+    Refused(String),
+}
+
+impl Call<'_> {
+    /// Has the result of a command that succeeded looked at, if that was asked
+    /// for. What ends the validator for a reason that is not its own becomes the
+    /// end of the attempt.
+    pub(super) fn validate(
+        &mut self,
+        claim: &Claim,
+        ended: &mut Ended,
+        transacting: &Transacting,
+        keeper: &mut Keeper,
+    ) -> anyhow::Result<Validity> {
+        let succeeded = ended.stopped.is_none() && ended.outcome.is_success();
+        let (Some(validator), true) = (&self.args.validate, succeeded) else {
+            return Ok(Validity::Valid);
+        };
+        let argv = ["/bin/sh".into(), "-c".into(), validator.clone()];
+        let newborn = match self.fork_validator(&argv, ended.captured.as_ref()) {
+            Ok(newborn) => newborn,
+            Err(error) => return Ok(Validity::Refused(format!("{error:#}"))),
+        };
+        let running = match newborn.let_go(&late_variables(claim.attempt())) {
+            Ok(running) => running,
+            Err(why) => return Ok(Validity::Refused(why.to_string())),
+        };
+        let judged = self.see_through(running, None, transacting, |waker| keeper.begin(waker))?;
+        Ok(self.verdict(ended, &judged))
+    }
+
+    fn fork_validator(
+        &self,
+        argv: &[OsString],
+        captured: Option<&Captured>,
+    ) -> anyhow::Result<Newborn> {
+        let mut newborn = self.fork_under_claim(argv, Streams::Fed)?;
+        if let (Some(feed), Some(captured)) = (newborn.take_feed(), captured) {
+            feed_with(captured.recording.output.frames.clone(), feed)?;
+        }
+        Ok(newborn)
+    }
+
+    fn verdict(&self, ended: &mut Ended, judged: &Ended) -> Validity {
+        let told = judged.told.is_some() && matches!(judged.outcome, Outcome::Signaled(_));
+        match judged.stopped {
+            Some(Stopped::Lost) => ended.stopped = Some(Stopped::Lost),
+            Some(Stopped::TimedOut) => {
+                let limit = for_people(self.args.timeout.unwrap_or_default());
+                return Validity::Refused(format!("the validator ran for longer than {limit}"));
+            }
+            // Nothing was said of the result.
+            None if told => {
+                ended.outcome = judged.outcome;
+                ended.told = judged.told;
+            }
+            None if judged.outcome == Outcome::Exited(exit::NOT_FOUND) => {
+                return Validity::Refused("exit status 127: was the validator found?".to_owned());
+            }
+            None if !judged.outcome.is_success() => {
+                return Validity::Refused(judged.outcome.to_string());
+            }
+            None => {}
+        }
+        Validity::Valid
+    }
+}
+
+/// Feeds the validator from a thread: it may be slow, or not read at all.
+fn feed_with(frames: Frames, feed: PipeWriter) -> std::io::Result<()> {
+    let target = Targets::out_to(File::from(OwnedFd::from(feed)));
+    thread::Builder::new().name("feed".into()).stack_size(64 << 10).spawn(move || {
+        // A validator that has seen enough reads no further, and one that is fed
+        // too little judges that.
+        let _ = play(&frames, target);
+    })?;
+    Ok(())
+}
