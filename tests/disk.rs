@@ -92,6 +92,31 @@ fn a_disk_that_fills_during_the_run_costs_the_output_or_gives_74_but_never_silen
 
 #[test]
 #[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn an_output_that_the_disk_has_no_room_for_is_delivered_and_its_end_recorded() {
+    let scene = Scene::new();
+    let script = format!(
+        r#"{SMALL}
+        "$@" >first 2>first-err; echo $? >first-status
+        ls "$STATE" >listed
+        "$@" >second 2>second-err; echo $? >second-status"#
+    );
+    scene.behave("dd if=/dev/zero bs=64k count=48 2>/dev/null");
+    mounted(scene.attempt("k"), &script).run();
+    assert_eq!(scene.read("first").len(), 3 << 20, "the output is delivered");
+    assert_eq!(
+        (scene.read("first-status"), scene.read("second-status")),
+        ("0\n".into(), "0\n".into())
+    );
+    let complaint = scene.read("first-err");
+    assert!(complaint.contains("k: ") && complaint.contains("No space left"), "{complaint}");
+    let told = scene.read("second-err");
+    assert!(told.contains("only the first"), "a replay says what is missing: {told}");
+    assert!(scene.read("second").len() < 1 << 20);
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
 fn on_a_read_only_medium_nothing_runs_unless_told_to_fail_open() {
     let scene = Scene::new();
     scene.once("earlier").sh("true").run();

@@ -49,6 +49,7 @@ mod situations;
 mod slow_reader;
 mod statuses;
 mod stopped;
+mod store_fails;
 mod sync_order;
 mod terminal;
 mod timeout;

@@ -49,6 +49,11 @@ impl Running {
         fs::read(&self.stdout).expect("captured stdout can be read")
     }
 
+    /// Standard error as far as it has come.
+    pub(crate) fn stderr_so_far(&self) -> Vec<u8> {
+        fs::read(&self.stderr).expect("captured stderr can be read")
+    }
+
     /// Waits for the end and checks it.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Done {
@@ -60,7 +65,7 @@ impl Running {
         let done = Done {
             status: status.expect("it has just ended"),
             stdout: self.stdout_so_far(),
-            stderr: fs::read(&self.stderr).expect("captured stderr can be read"),
+            stderr: self.stderr_so_far(),
         };
         done.check(&self.expected, &self.call);
         done

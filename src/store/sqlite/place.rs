@@ -10,6 +10,7 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::unistd::{AccessFlags, Uid, access};
 
 use super::Access;
@@ -143,6 +144,29 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
+}
+
+/// Checks that the files of an open store can still be written. One that was
+/// made immutable meanwhile is more than an error of SQLite's: its shared index
+/// is memory, and writing there would end us.
+pub(super) fn require_writable(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-wal", "-shm"] {
+        let file = beside(path, suffix);
+        match access(&file, AccessFlags::W_OK) {
+            Ok(()) | Err(Errno::ENOENT) => {}
+            Err(why) => {
+                return Err(StoreError::new(
+                    Trouble::ReadOnly,
+                    format!(
+                        "the store's file {} cannot be written any more ({}); make it writable again (chmod, chattr -i, or mount)",
+                        file.display(),
+                        why.desc()
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_folder(folder: &Path) -> Result<Folder, StoreError> {

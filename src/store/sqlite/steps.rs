@@ -113,6 +113,7 @@ impl SqliteStore {
         &self,
         step: &mut impl FnMut(&Transaction<'_>, &Now) -> Result<T, StepError>,
     ) -> Result<T, StepError> {
+        place::require_writable(&self.path)?;
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let value = step(&transaction, &self.clock.now())?;
