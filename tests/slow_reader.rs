@@ -1,4 +1,5 @@
-//! A command that fills an enlarged pipe and ends is not cut short by a slow reader.
+//! A slow reader slows the command, and neither cuts it short nor keeps us from
+//! anything else.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{FcntlArg, fcntl};
 
 use crate::support::processes::state;
-use crate::support::{Scene, until};
+use crate::support::{Scene, Signal, until};
 
 /// What a pipe may be enlarged to by anybody (`/proc/sys/fs/pipe-max-size`).
 const PIPE: i32 = 1 << 20;
@@ -69,4 +70,36 @@ fn every_byte_of_an_enlarged_pipe_arrives_live_and_replayed() {
 
     let replay = call().run().stdout;
     assert!(replay == live, "{} of {OUTPUT} bytes were replayed", replay.len());
+}
+
+#[test]
+fn a_reader_that_does_not_read_delays_no_renewal_and_no_signal() {
+    let scene = Scene::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    scene.behave("exec yes");
+    let call = scene.attempt("k --claim-ttl 2s").dies_of(Signal::SIGTERM);
+    let running = scene.begun(call.stdout_into(File::from(OwnedFd::from(writer))));
+    let command = scene.command_pid();
+    until("the command waits for the reader", || state(command) == Some('S'));
+    let lease_end = || scene.lease_end("k");
+    for _ in 0..2 {
+        let before = lease_end();
+        until("the lease is renewed", || lease_end() > before);
+    }
+    assert_eq!(state(command), Some('S'), "it is slowed, not failed");
+    running.signal(Signal::SIGTERM);
+    running.finish();
+    drop(reader);
+    assert_eq!(scene.state("k"), "failed");
+}
+
+#[test]
+fn a_timeout_is_one_though_nobody_reads() {
+    let scene = Scene::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    scene.behave("exec yes");
+    let call = scene.attempt("k --timeout 500ms").status(124).note(&["k", "500ms"]);
+    call.stdout_into(File::from(OwnedFd::from(writer))).run();
+    drop(reader);
+    assert_eq!(state(scene.command_pid()), None);
 }

@@ -73,12 +73,8 @@ fn a_renewal_that_fails_is_told_once_and_the_command_goes_on() {
     let lock = foreign_lock(&scene);
     until("it has told of the lock", || running.stderr_so_far().ends_with(b"\n"));
     drop(lock);
-    let until_boot_ms = || -> i64 {
-        let store = Connection::open(scene.store()).unwrap();
-        store.query_row("SELECT until_boot_ms FROM attempt", [], |row| row.get(0)).unwrap()
-    };
-    let before = until_boot_ms();
-    until("it is renewed again", || until_boot_ms() > before);
+    let before = scene.lease_end("k");
+    until("it is renewed again", || scene.lease_end("k") > before);
     gate.open();
     running.finish();
     assert_eq!(scene.state("k"), "done");

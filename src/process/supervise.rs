@@ -30,6 +30,10 @@ const KILL_AFTER: Duration = Duration::from_secs(10);
 /// How long those who are killed may take to be gone.
 const CLEARING: Duration = Duration::from_secs(10);
 
+/// How long a reader that does not read is waited for once a command has ended that
+/// was told to, or was stopped: without us nobody would wait.
+const LINGER: Duration = Duration::from_secs(3);
+
 /// The pause between two looks at who is left of a stopped command.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
@@ -103,6 +107,8 @@ struct Supervision<'a> {
     kill_at: Option<Instant>,
     /// When we stop waiting for the killed.
     give_up_at: Option<Instant>,
+    /// When we stop waiting for those who read us.
+    leave_at: Option<Instant>,
 }
 
 /// How long a command runs before it counts as lasting. Most end sooner, and
@@ -140,6 +146,7 @@ pub fn supervise(
         stopped: None,
         kill_at: None,
         give_up_at: None,
+        leave_at: None,
     };
     let mut lasting = Some(lasting);
     let mut run = None;
@@ -186,6 +193,8 @@ impl Supervision<'_> {
             self.status = raw::reap(self.running.pid, Wait::No)?;
             if let (Some(_), Some(pump)) = (self.status, &mut self.pump) {
                 pump.command_ended(self.waker);
+                let stopped = self.told.is_some() || self.stopped.is_some();
+                self.leave_at = stopped.then(|| Instant::now() + LINGER);
             }
             self.look_at_pump();
         }
@@ -209,7 +218,9 @@ impl Supervision<'_> {
         let left = |at: Option<Instant>| at.map(|at| at.saturating_duration_since(Instant::now()));
         let timeout = if self.status.is_none() { self.timeout_at } else { None };
         let look = (self.status.is_some() && self.stopped.is_some()).then_some(LOOK_AGAIN);
-        [brief, left(timeout), left(self.kill_at), look].into_iter().flatten().min()
+        let leave = if self.drained { None } else { self.leave_at };
+        let next = [brief, left(timeout), left(self.kill_at), left(leave), look];
+        next.into_iter().flatten().min()
     }
 
     fn wait(&mut self, brief: Option<Duration>) -> io::Result<()> {
@@ -238,6 +249,7 @@ impl Supervision<'_> {
             self.timeout_at = None;
             self.stop(Stopped::TimedOut);
         }
+        self.drained |= self.leave_at.is_some_and(|at| now >= at);
         if self.kill_at.is_some_and(|at| now >= at) {
             self.kill_at = None;
             self.give_up_at = Some(now + CLEARING);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
+use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -202,6 +203,15 @@ impl Scene {
         let shown: Value = serde_json::from_slice(&done.stdout)
             .unwrap_or_else(|_| panic!("`show` printed {} {}", done.text(), done.complaint()));
         shown["state"].as_str().expect("a state is a word").to_owned()
+    }
+
+    /// When the lease of a key's newest attempt ends, in milliseconds since the
+    /// machine was started.
+    #[track_caller]
+    pub(crate) fn lease_end(&self, key: &str) -> i64 {
+        let store = Connection::open(self.store()).expect("the store can be opened");
+        let newest = "SELECT until_boot_ms FROM attempt WHERE key = ? ORDER BY fence DESC LIMIT 1";
+        store.query_row(newest, [key], |row| row.get(0)).expect("the key has an attempt")
     }
 
     /// The names in the store's folder.
