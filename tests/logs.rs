@@ -50,11 +50,24 @@ fn what_a_quick_command_has_written_a_lot_of_can_be_read_at_once() {
 }
 
 #[test]
+fn what_a_running_command_writes_beyond_what_is_kept_is_told_to_be_missing() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    scene.behave("yes | head -c 200000; read x <gate");
+    let running = scene.begun(scene.attempt("k --max-output 100000B").any_stdout());
+    let logs = || scene.call("logs k").unchecked().run();
+    until("all that is kept can be seen", || logs().stdout.len() == 100_000);
+    until("the rest is told to be missing", || logs().complaint().contains("first 100000 bytes"));
+    gate.open();
+    running.finish();
+}
+
+#[test]
 fn a_running_command_without_output_has_none_yet() {
     let scene = Scene::new();
     let mut gate = scene.gate();
     let holder = scene.holder("k");
-    scene.call("logs k").note(&["k", "yet"]).run();
+    scene.call("logs k").note(&["k", "so far"]).run();
     gate.open();
     holder.finish();
     scene.call("logs k").run();

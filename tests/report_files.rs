@@ -75,3 +75,15 @@ fn an_input_that_cannot_be_read_is_reported_as_an_error() {
     assert_eq!(scene.read("log").lines().count(), 4);
     assert_eq!(scene.runs(), 0);
 }
+
+#[test]
+fn a_report_to_a_stream_of_ours_does_not_empty_the_file_behind_it() {
+    let scene = Scene::new();
+    let script = r#"echo before >log; "$@" >>log 2>&1"#;
+    for (stream, at) in [("/dev/stdout", 1), ("/dev/stderr", 2), ("/dev/fd/2", 3)] {
+        let call = scene.once(&format!("k{at} --report {stream}")).command(["echo", "out"]);
+        call.through_sh(script).run();
+        let log = scene.read("log");
+        assert!(log.starts_with("before\nout\n{"), "{stream}: {log}");
+    }
+}

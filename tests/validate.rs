@@ -59,6 +59,15 @@ fn one_that_does_not_read_or_reads_only_the_beginning_is_no_problem() {
 }
 
 #[test]
+fn one_that_refuses_what_was_cut_short_is_told_to_have_seen_only_a_part() {
+    let scene = Scene::new();
+    scene.behave("echo first; echo last");
+    let call = validated(&scene, "k --max-output 6", "grep last").status(76);
+    call.stdout("first\nlast\n").note(&["k", "only the first 6 bytes", "--max-output"]).run();
+    validated(&scene, "k --max-output 6", "grep first").stdout("first\nlast\n").run();
+}
+
+#[test]
 fn what_it_prints_is_not_the_commands_output_and_its_complaints_are_heard() {
     let scene = Scene::new();
     scene.behave("echo out");

@@ -23,7 +23,7 @@ pub struct OnceArgs {
     #[command(flatten)]
     pub key: KeyArgs,
 
-    /// Replay the recorded outcome for this long, or forever [default: forever]
+    /// Replay the recorded outcome for this long, or forever [default: until it is pruned]
     #[arg(long, value_name = "DUR", value_parser = values::ttl, conflicts_with = "per")]
     pub ttl: Option<Limit>,
 

@@ -61,8 +61,15 @@ pub(super) fn store() -> impl TypedValueParser<Value = PathBuf> {
 
 pub(super) fn report() -> impl TypedValueParser<Value = ReportTarget> {
     path().try_map(|path| {
-        let Some(number) = path.to_str().and_then(|text| text.strip_prefix("fd:")) else {
-            return Ok(ReportTarget::File(path));
+        // A stream of ours under another name is not to be emptied.
+        let number = match path.to_str() {
+            Some("/dev/stdout") => "1",
+            Some("/dev/stderr") => "2",
+            Some(text) => match text.strip_prefix("fd:").or(text.strip_prefix("/dev/fd/")) {
+                Some(number) => number,
+                None => return Ok(ReportTarget::File(path)),
+            },
+            None => return Ok(ReportTarget::File(path)),
         };
         let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.then(|| number.parse().ok()).flatten();

@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, anyhow};
 
-use crate::claim::attempt::{Attempt, Extent, State};
+use crate::claim::attempt::{Attempt, Extent, OutputSummary, State};
 use crate::cli::LogsArgs;
 use crate::exit::Ending;
 use crate::process::frames::Stream;
@@ -30,11 +30,16 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
     };
     let frames = store.output(attempt.fence)?;
     drop(store);
+    let mut truncated = attempt.output().filter(|output| output.extent == Extent::Truncated);
     match &frames {
         Some(frames) => {
             let played = play(frames, targets).context("the output")?;
             if let Delivery::Failed(why) = played.delivery {
                 return Err(anyhow!("{}: its output could not be written: {why}", subject.key));
+            }
+            if attempt.end.is_none() && played.was_cut {
+                let extent = Extent::Truncated;
+                truncated = Some(OutputSummary { bytes: played.bytes, extent });
             }
         }
         None if attempt.output().is_some_and(|output| output.bytes > 0) => {
@@ -42,7 +47,6 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
         }
         None => context.voice.note(&format!("{}: {}", subject.key, nothing_of(attempt))),
     }
-    let truncated = attempt.output().filter(|output| output.extent == Extent::Truncated);
     if let Some(output) = truncated {
         context.voice.note(&context.topic(&subject).truncated(output));
     }
@@ -52,7 +56,7 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
 /// Why there is no output.
 fn nothing_of(attempt: &Attempt) -> &'static str {
     match attempt.state {
-        State::Running => "nothing of its output can be seen yet",
+        State::Running => "nothing of its output is kept so far",
         _ => "none of its output was kept",
     }
 }

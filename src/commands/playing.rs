@@ -46,6 +46,8 @@ pub(super) struct Played {
     pub(super) delivery: Delivery,
     /// How much output there was.
     pub(super) bytes: u64,
+    /// Whether it ends where keeping was given up.
+    pub(super) was_cut: bool,
     /// Whether anybody read on to the end.
     wanted: bool,
 }
@@ -74,7 +76,8 @@ pub(super) fn play(frames: &Frames, targets: Targets) -> io::Result<Played> {
 }
 
 fn play_from(source: impl Read, mut targets: Targets) -> io::Result<Played> {
-    let mut played = Played { delivery: Delivery::Complete, bytes: 0, wanted: true };
+    let mut played =
+        Played { delivery: Delivery::Complete, bytes: 0, was_cut: false, wanted: true };
     let mut reader = FrameReader::new(source);
     while let Some((stream, piece)) = reader.next_piece()? {
         played.bytes += piece.len() as u64;
@@ -96,6 +99,7 @@ fn play_from(source: impl Read, mut targets: Targets) -> io::Result<Played> {
             break;
         }
     }
+    played.was_cut = reader.was_cut();
     Ok(played)
 }
 

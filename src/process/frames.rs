@@ -1,7 +1,8 @@
 //! Recorded output: both streams in the order in which they arrived.
 //!
 //! A frame is one byte for the stream (1 or 2), four bytes of length (little
-//! endian), and as many bytes of output.
+//! endian), and as many bytes of output. A 3 in place of the stream says that
+//! what came after it is not kept.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -16,6 +17,9 @@ pub enum Stream {
 }
 
 const HEAD: usize = 5;
+
+/// What says that nothing more is kept.
+const CUT: u8 = 3;
 
 /// Makes frames of pieces of output, in memory.
 #[derive(Debug, Default)]
@@ -36,6 +40,12 @@ impl FrameWriter {
         if !grown {
             self.begin(stream, piece);
         }
+    }
+
+    /// Notes that what comes from here on is not kept.
+    pub fn cut(&mut self) {
+        self.last = None;
+        self.bytes.extend_from_slice(&[CUT, 0, 0, 0, 0]);
     }
 
     /// The frames so far.
@@ -96,12 +106,13 @@ pub struct FrameReader<R> {
     unread: Range<usize>,
     /// The stream of the present frame, and what is left of it.
     frame: (Stream, usize),
+    was_cut: bool,
 }
 
 impl<R: Read> FrameReader<R> {
     /// A reader from the beginning of a frame.
     pub fn new(source: R) -> Self {
-        Self { source, buffer: Vec::new(), unread: 0..0, frame: (Stream::Out, 0) }
+        Self { source, buffer: Vec::new(), unread: 0..0, frame: (Stream::Out, 0), was_cut: false }
     }
 
     /// The next piece; nothing at the end.
@@ -114,6 +125,7 @@ impl<R: Read> FrameReader<R> {
             let Some(head) = self.buffer[self.unread.clone()].first_chunk() else {
                 return Ok(None);
             };
+            self.was_cut = head[0] == CUT;
             let Some(frame) = read_head(*head) else { return Ok(None) };
             self.unread.start += HEAD;
             self.frame = frame;
@@ -128,6 +140,12 @@ impl<R: Read> FrameReader<R> {
         self.unread.start = piece.end;
         self.frame = (stream, left - piece.len());
         Ok(Some((stream, &self.buffer[piece])))
+    }
+
+    /// Whether the end that was come to is where keeping was given up.
+    #[must_use]
+    pub fn was_cut(&self) -> bool {
+        self.was_cut
     }
 
     /// Reads until so much is at hand, or there is no more.
@@ -237,6 +255,19 @@ mod tests {
     fn a_source_that_trickles_is_read_all_the_same() {
         let frames = written(&[(Stream::Err, &[7; 1000]), (Stream::Out, b"end")]);
         assert_eq!(read(Trickle(&frames)), read(&*frames));
+    }
+
+    #[test]
+    fn a_cut_is_told_from_an_end() {
+        let mut writer = FrameWriter::default();
+        writer.push(Stream::Out, b"kept");
+        for cut in [false, true] {
+            let mut reader = FrameReader::new(writer.bytes());
+            assert!(reader.next_piece().unwrap().is_some());
+            assert!(reader.next_piece().unwrap().is_none());
+            assert_eq!(reader.was_cut(), cut);
+            writer.cut();
+        }
     }
 
     #[test]

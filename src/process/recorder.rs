@@ -50,6 +50,8 @@ pub struct Recorder {
     /// Bytes of output that are kept.
     kept: u64,
     extent: Extent,
+    /// Whether the frames say that no more is kept.
+    is_cut: bool,
     /// What is not in the file yet.
     pending: FrameWriter,
     file: Option<Spooled>,
@@ -91,6 +93,7 @@ impl Recorder {
             limit: limit.unwrap_or(u64::MAX),
             kept: 0,
             extent: Extent::Whole,
+            is_cut: false,
             pending: FrameWriter::default(),
             file: None,
             trouble: None,
@@ -101,12 +104,13 @@ impl Recorder {
     pub fn record(&mut self, stream: Stream, bytes: &[u8]) {
         let room = usize::try_from(self.limit - self.kept).unwrap_or(usize::MAX);
         let kept = &bytes[..bytes.len().min(room)];
-        if kept.len() < bytes.len() {
-            self.extent = Extent::Truncated;
-        }
         if !kept.is_empty() {
             self.kept += kept.len() as u64;
             self.pending.push(stream, kept);
+        }
+        if kept.len() < bytes.len() && !std::mem::replace(&mut self.is_cut, true) {
+            self.extent = Extent::Truncated;
+            self.pending.cut();
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::claim::attempt::{Attempt, OutputSummary};
+use crate::claim::attempt::{Attempt, OutputSummary, State};
 use crate::claim::decide::{Busy, BusyWhy, Unresolved, UnresolvedWhy};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
@@ -92,14 +92,23 @@ impl Topic<'_> {
     #[must_use]
     pub fn mismatch(&self, first: &Attempt, asked: &Fingerprint) -> String {
         let differing = first.fingerprint.differing_fields(asked);
+        let what_now = match first.state {
+            State::Running => "that still runs or was interrupted".to_owned(),
+            State::Interrupted => {
+                "that was interrupted, and may have had half its effect".to_owned()
+            }
+            _ => "that is on record".to_owned(),
+        };
         format!(
-            "{}: already used for something else {} ago ({}, {} words): {} differ{}; use another key, or to start over: {}",
+            "{}: already used for something else {} ago ({}, {} word{}): {} differ{}; {what_now}: use another key, see {}, or to start over: {}",
             self.key(),
             for_people(first.started.age(self.now)),
             first.command.word,
             first.command.words,
+            if first.command.words == 1 { "" } else { "s" },
             differing.join(" and "),
             if differing.len() == 1 { "s" } else { "" },
+            self.advise("show", ""),
             self.advise("forget", "")
         )
     }
@@ -153,12 +162,14 @@ impl Topic<'_> {
     /// A busy key after a wait.
     #[must_use]
     pub fn waited(&self, busy: &Busy, waited: Duration) -> String {
-        format!(
-            "{}: still busy after a wait of {} ({})",
-            self.key(),
-            for_people(waited),
-            self.holder(&busy.attempt)
-        )
+        let why = match busy.why {
+            BusyWhy::Held(_) => self.holder(&busy.attempt),
+            BusyWhy::Resting => format!(
+                "after a failure it rests for another {}",
+                for_people(busy.retry_after.unwrap_or_default())
+            ),
+        };
+        format!("{}: still busy after a wait of {} ({why})", self.key(), for_people(waited))
     }
 
     /// Processes of an earlier attempt could not be ended.
@@ -216,7 +227,6 @@ impl Topic<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claim::attempt::State;
     use crate::claim::samples::{attempt, fingerprint, now, request};
 
     fn said(key: &str, options: &str, say: impl FnOnce(Topic<'_>) -> String) -> String {

@@ -8,6 +8,7 @@ use std::io::PipeWriter;
 use std::os::fd::OwnedFd;
 use std::thread;
 
+use crate::claim::attempt::Extent;
 use crate::claim::duration::for_people;
 use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
@@ -56,7 +57,15 @@ impl Call<'_> {
             Err(why) => return Ok(Validity::Refused(why.to_string())),
         };
         let judged = self.see_through(running, None, transacting, |waker| keeper.begin(waker))?;
-        Ok(self.verdict(ended, &judged))
+        Ok(match (self.verdict(ended, &judged), &ended.captured) {
+            (Validity::Refused(why), Some(captured)) if is_cut(captured) => {
+                let kept = captured.recording.output.summary.bytes;
+                Validity::Refused(format!(
+                    "{why}; it saw only the first {kept} bytes of its output, and a larger --max-output would show it more"
+                ))
+            }
+            (validity, _) => validity,
+        })
     }
 
     fn fork_validator(
@@ -94,6 +103,10 @@ impl Call<'_> {
         }
         Validity::Valid
     }
+}
+
+fn is_cut(captured: &Captured) -> bool {
+    captured.recording.output.summary.extent == Extent::Truncated
 }
 
 /// Feeds the validator from a thread: it may be slow, or not read at all.
