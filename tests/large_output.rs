@@ -128,7 +128,7 @@ fn an_output_that_is_found_damaged_on_the_way_is_told() {
     bytes[0] = 9;
     fs::write(file, bytes).unwrap();
     let call = scene.once("k").command(["cat", "big"]).status(73);
-    call.note(&["k", "only 0 of its 2000000 bytes"]).run();
+    call.note(&["k", "damaged", "0 of its 2000000 bytes", "forget"]).run();
 }
 
 #[test]

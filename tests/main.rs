@@ -47,6 +47,7 @@ mod retry;
 mod signals;
 mod situations;
 mod slow_reader;
+mod spool_trouble;
 mod statuses;
 mod stopped;
 mod store_fails;

@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
     let Some(attempt) = chain.iter().find(|attempt| !attempt.is_tombstone()) else {
         return Err(Context::absent(&subject));
     };
-    let targets = match (args.stdout, args.stderr) {
+    let targets = || match (args.stdout, args.stderr) {
         (true, _) => Targets::only(Stream::Out),
         (_, true) => Targets::only(Stream::Err),
         _ => Targets::both(),
@@ -33,9 +33,18 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
     let mut truncated = attempt.output().filter(|output| output.extent == Extent::Truncated);
     match &frames {
         Some(frames) => {
-            let played = play(frames, targets).context("the output")?;
+            let played = targets().and_then(|targets| play(frames, targets));
+            let played = played.with_context(|| format!("{}: its output", subject.key))?;
             if let Delivery::Failed(why) = played.delivery {
                 return Err(anyhow!("{}: its output could not be written: {why}", subject.key));
+            }
+            if let Some(output) = attempt.output().filter(|all| played.is_cut_short(all.bytes)) {
+                return Err(anyhow!(
+                    "{}: its output is damaged: {} of its {} bytes are left",
+                    subject.key,
+                    played.bytes,
+                    output.bytes
+                ));
             }
             if attempt.end.is_none() && played.was_cut {
                 let extent = Extent::Truncated;

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use crate::process::frames::{self, FrameReader, Stream};
-use crate::process::source::{Delivery, write_all};
+use crate::process::source::{Delivery, has_left, write_all};
 use crate::store::Frames;
 
 /// Where each of a command's streams goes; nowhere if it is not wanted.
@@ -17,8 +17,12 @@ pub(super) struct Targets {
 
 impl Targets {
     /// Each to our own descriptor of the same name.
-    pub(super) fn both() -> Self {
-        Self { out: own(io::stdout().as_fd()), err: own(io::stderr().as_fd()) }
+    ///
+    /// # Errors
+    /// When no descriptors are left.
+    pub(super) fn both() -> io::Result<Self> {
+        let (out, err) = (own(io::stdout().as_fd())?, own(io::stderr().as_fd())?);
+        Ok(Self { out: Some(out), err: Some(err) })
     }
 
     /// Standard output to this file, and nothing else.
@@ -27,17 +31,20 @@ impl Targets {
     }
 
     /// One of them, to our standard output.
-    pub(super) fn only(stream: Stream) -> Self {
-        let target = own(io::stdout().as_fd());
-        match stream {
+    ///
+    /// # Errors
+    /// When no descriptors are left.
+    pub(super) fn only(stream: Stream) -> io::Result<Self> {
+        let target = Some(own(io::stdout().as_fd())?);
+        Ok(match stream {
             Stream::Out => Self { out: target, err: None },
             Stream::Err => Self { out: None, err: target },
-        }
+        })
     }
 }
 
-fn own(fd: BorrowedFd<'_>) -> Option<File> {
-    fd.try_clone_to_owned().ok().map(File::from)
+fn own(fd: BorrowedFd<'_>) -> io::Result<File> {
+    fd.try_clone_to_owned().map(File::from)
 }
 
 /// What came of playing.
@@ -89,7 +96,7 @@ fn play_from(source: impl Read, mut targets: Targets) -> io::Result<Played> {
             None | Some(Ok(())) => {}
             Some(Err(why)) => {
                 *target = None;
-                if why.kind() != io::ErrorKind::BrokenPipe {
+                if !has_left(&why) {
                     played.delivery = Delivery::Failed(why.to_string());
                 }
             }

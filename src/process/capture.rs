@@ -19,7 +19,7 @@ use super::launch::Pipes;
 use super::raw::share_one_heap;
 use super::recorder::{Recorder, Recording};
 use super::source::{Delivery, Pace, Progress, Shared, Source};
-use super::wake::{Reason, Waker, wait_readable};
+use super::wake::{Bell, Reason, Waker, wait_readable};
 
 /// How long a pipe that somebody else keeps open is read after the command has
 /// ended: a daemon must not hold us for a second (DESIGN section 6).
@@ -45,7 +45,16 @@ pub struct Pump {
     shared: Arc<Shared>,
     /// What to do it with, until a thread takes it over.
     inline: Option<Work>,
+    /// What such a thread needs, made in time.
+    reserve: Option<Reserve>,
     running: Running,
+}
+
+/// The descriptors that a thread will need.
+struct Reserve {
+    bell: Bell,
+    running: UnixStream,
+    ended: UnixStream,
 }
 
 /// Whether the command still runs.
@@ -64,15 +73,17 @@ impl Pump {
     ///
     /// # Errors
     /// When no descriptors are left.
-    pub fn new(pipes: Pipes, recorder: Recorder) -> io::Result<Self> {
+    pub fn new(pipes: Pipes, recorder: Recorder, waker: &mut Waker) -> io::Result<Self> {
         let shared = Arc::new(Shared::new(recorder));
+        let (running, ended) = UnixStream::pair()?;
+        let reserve = Some(Reserve { bell: waker.bell()?, running, ended });
         let work = Work {
             out: Source::new(Stream::Out, pipes.out.into(), io::stdout().as_fd())?,
             err: Source::new(Stream::Err, pipes.err.into(), io::stderr().as_fd())?,
             buffer: vec![0; BUFFER],
             shared: Arc::clone(&shared),
         };
-        Ok(Self { shared, inline: Some(work), running: Running::Yes })
+        Ok(Self { shared, inline: Some(work), reserve, running: Running::Yes })
     }
 
     /// The pipes that the caller is to wait on for us, while there is no
@@ -83,23 +94,23 @@ impl Pump {
     }
 
     /// Moves what is there, after one of [`Pump::fds`] was ready.
-    pub fn pipes_are_ready(&mut self, waker: &mut Waker) {
+    pub fn pipes_are_ready(&mut self) {
         let Some(work) = &mut self.inline else { return };
         if work.move_at_once() == Pace::MayWait {
-            self.hand_over(waker);
+            self.hand_over();
         }
     }
 
     /// Has a thread go on from here, which rings with [`Reason::Drained`] when
-    /// it is done. Without one left it is done here all the same, and signals
-    /// wait for slow readers.
-    pub fn hand_over(&mut self, waker: &mut Waker) {
+    /// it is done. Where none can be made it is done here all the same, and
+    /// signals and time limits wait for slow readers.
+    pub fn hand_over(&mut self) {
         let Some(mut work) = self.inline.take() else { return };
         let unwatched = match self.running {
             Running::No => Watch::Over,
             Running::Yes | Running::Watched(_) => Watch::Blind,
         };
-        let (Ok(bell), Ok((running, ended))) = (waker.bell(), UnixStream::pair()) else {
+        let Some(Reserve { bell, running, ended }) = self.reserve.take() else {
             return work.run(&unwatched);
         };
         if let Running::Yes = self.running {
@@ -119,11 +130,11 @@ impl Pump {
 
     /// Says that the command has ended: what is in the pipes now is read, and
     /// more only for a moment.
-    pub fn command_ended(&mut self, waker: &mut Waker) {
+    pub fn command_ended(&mut self) {
         self.running = Running::No;
-        self.pipes_are_ready(waker);
+        self.pipes_are_ready();
         if self.progress() == Progress::Under {
-            self.hand_over(waker);
+            self.hand_over();
         }
     }
 
@@ -200,6 +211,9 @@ impl Work {
     fn run(&mut self, watch: &Watch) {
         for source in [&mut self.out, &mut self.err] {
             let pending = std::mem::take(&mut source.pending);
+            if !pending.is_empty() && !source.is_read_now() {
+                self.shared.with_recorder(Recorder::store);
+            }
             source.hand_on(&self.shared, &pending);
         }
         let mut deadline = None;
@@ -222,6 +236,11 @@ impl Work {
             for (source, ready) in [(&mut self.out, out), (&mut self.err, err)] {
                 if ready {
                     let count = source.take_in(&self.shared, &mut self.buffer);
+                    // Whoever waits for a slow reader could not do it later.
+                    let lasts = store_at.is_some_and(|at| Instant::now() >= at);
+                    if lasts || !source.is_read_now() {
+                        self.shared.with_recorder(Recorder::store);
+                    }
                     source.hand_on(&self.shared, &self.buffer[..count]);
                 }
             }

@@ -67,6 +67,23 @@ fn drain(pipes: &[BorrowedFd<'_>]) -> ! {
 
 /// Closes what may be open, the store and its lock file above all.
 fn close_all_but(kept: [c_int; 2]) {
+    #[cfg(target_os = "linux")]
+    {
+        let mut bounds = kept;
+        bounds.sort_unstable();
+        let mut from = FIRST;
+        let mut all = true;
+        for bound in bounds.into_iter().filter(|bound| *bound >= FIRST).chain([c_int::MAX]) {
+            if bound > from {
+                // SAFETY: see the caller.
+                all &= unsafe { libc::syscall(libc::SYS_close_range, from, bound - 1, 0) } == 0;
+            }
+            from = bound.saturating_add(1);
+        }
+        if all {
+            return;
+        }
+    }
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: see the caller; the call writes the limit.
     unsafe {

@@ -76,7 +76,10 @@ pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
 /// Begins to write a part of a file to its disk, or waits until it is there.
 /// Nothing is promised against power loss; where there is no such call, nothing
 /// happens.
-pub(super) fn write_back(file: &File, part: Range<u64>, wait: Wait) {
+///
+/// # Errors
+/// What became of the writing. The kernel tells it once: no later sync will.
+pub(super) fn write_back(file: &File, part: Range<u64>, wait: Wait) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         let flags = match wait {
@@ -89,13 +92,22 @@ pub(super) fn write_back(file: &File, part: Range<u64>, wait: Wait) {
         };
         let offset = |at: u64| libc::off64_t::try_from(at).unwrap_or(libc::off64_t::MAX);
         let (start, length) = (offset(part.start), offset(part.end - part.start));
+        // A length of zero would mean the whole rest of the file.
+        if length == 0 {
+            return Ok(());
+        }
         // SAFETY: the descriptor is borrowed, and the rest are numbers.
-        unsafe {
-            libc::sync_file_range(file.as_raw_fd(), start, length, flags);
+        let answer = unsafe { libc::sync_file_range(file.as_raw_fd(), start, length, flags) };
+        match Errno::result(answer) {
+            Ok(_) | Err(Errno::ENOSYS | Errno::EINVAL | Errno::ESPIPE) => Ok(()),
+            Err(why) => Err(why.into()),
         }
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = (file, part, wait);
+    {
+        let _ = (file, part, wait);
+        Ok(())
+    }
 }
 
 /// How many bytes a pipe holds for its reader.

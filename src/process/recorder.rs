@@ -62,24 +62,57 @@ pub struct Recorder {
 #[derive(Debug)]
 struct Spooled {
     file: File,
+    /// What was written to it.
+    written: Mark,
+    /// What was there before the last writing.
+    before: Mark,
+    /// What is on its way to the disk.
+    under_way: Mark,
+    /// What has come there, as far as that was waited for.
+    arrived: Mark,
+}
+
+/// A place in the spool at which frames end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// Bytes of the file.
     length: u64,
-    /// Bytes of output in it.
+    /// Bytes of output in them.
     output: u64,
-    /// How much of it is on its way to the disk.
-    under_way: u64,
 }
 
 impl Spooled {
+    fn new(file: File) -> Self {
+        let start = Mark::default();
+        Self { file, written: start, before: start, under_way: start, arrived: start }
+    }
+
+    /// Adds frames that hold the output up to `kept` bytes. What is left after
+    /// an error is what is known to be there, and some room for others.
+    fn append(&mut self, frames: &[u8], kept: u64) -> Result<(), (io::Error, Mark)> {
+        self.file.write_all(frames).map_err(|why| {
+            let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+            let gives_room = full.contains(&why.kind()) && self.before.length > 0;
+            (why, if gives_room { self.before } else { self.written })
+        })?;
+        self.before = self.written;
+        let length = self.written.length + frames.len() as u64;
+        self.written = Mark { length, output: kept };
+        self.write_back().map_err(|why| (why, self.arrived))
+    }
+
     /// Begins to write what has come since the last time, and waits for what
     /// had come before that.
-    fn write_back(&mut self) {
-        if self.length - self.under_way < WRITE_BACK {
-            return;
+    fn write_back(&mut self) -> io::Result<()> {
+        if self.written.length - self.under_way.length < WRITE_BACK {
+            return Ok(());
         }
-        write_back(&self.file, self.under_way..self.length, Wait::No);
-        let before = self.under_way.saturating_sub(WRITE_BACK + AT_ONCE as u64);
-        write_back(&self.file, before..self.under_way, Wait::Yes);
-        self.under_way = self.length;
+        let (arrived, under_way) = (self.arrived.length, self.under_way.length);
+        write_back(&self.file, under_way..self.written.length, Wait::No)?;
+        write_back(&self.file, arrived..under_way, Wait::Yes)?;
+        self.arrived = self.under_way;
+        self.under_way = self.written;
+        Ok(())
     }
 }
 
@@ -146,7 +179,7 @@ impl Recorder {
         let spooled = match &mut self.file {
             Some(spooled) => spooled,
             None => match self.spool.create() {
-                Ok(file) => self.file.insert(Spooled { file, length: 0, output: 0, under_way: 0 }),
+                Ok(file) => self.file.insert(Spooled::new(file)),
                 Err(why) => {
                     // What fits in memory is kept there.
                     self.limit = self.limit.min(self.kept.max(IN_MEMORY as u64));
@@ -155,20 +188,20 @@ impl Recorder {
                 }
             },
         };
-        match spooled.file.write_all(self.pending.bytes()) {
-            Ok(()) => {
-                spooled.length += self.pending.bytes().len() as u64;
-                spooled.output = self.kept;
-                spooled.write_back();
+        if let Err((why, left)) = spooled.append(self.pending.bytes(), self.kept) {
+            self.trouble = Some(why);
+            if left.length == 0 && spooled.written.length == 0 {
+                // Nothing was there yet: what is in memory stays there.
+                self.file = None;
+                self.limit = self.limit.min(self.kept.max(IN_MEMORY as u64));
+                return;
             }
-            Err(why) => {
-                // Half a frame is none.
-                let _ = spooled.file.set_len(spooled.length);
-                self.kept = spooled.output;
-                self.limit = self.kept;
-                self.extent = Extent::Truncated;
-                self.trouble = Some(why);
-            }
+            // What cannot be cut off stays unread behind the last whole frame.
+            let _ = spooled.file.set_len(left.length);
+            spooled.written = left;
+            self.kept = left.output;
+            self.limit = self.kept;
+            self.extent = Extent::Truncated;
         }
         self.pending.clear();
     }
@@ -181,7 +214,7 @@ impl Recorder {
         }
         let summary = OutputSummary { bytes: self.kept, extent: self.extent };
         let frames = match self.file {
-            Some(Spooled { file, length, .. }) => Frames::File(Arc::new(file), length),
+            Some(Spooled { file, written, .. }) => Frames::File(Arc::new(file), written.length),
             None => Frames::Bytes(self.pending.into_bytes()),
         };
         let trouble = self.trouble.filter(|_| summary.extent == Extent::Truncated);

@@ -148,7 +148,7 @@ impl Source {
             Ok(()) => {}
             // Nobody reads us any more, so nobody reads the command either:
             // its next write ends it, as it would have without us.
-            Err(why) if why.kind() == io::ErrorKind::BrokenPipe => {
+            Err(why) if has_left(&why) => {
                 self.target = None;
                 self.close();
                 shared.with_recorder(Recorder::mark_truncated);
@@ -160,13 +160,18 @@ impl Source {
         }
     }
 
+    /// Whether our own reader takes something now, or nobody wants it.
+    pub(super) fn is_read_now(&self) -> bool {
+        let Some(target) = &self.target else { return true };
+        let mut fds = [PollFd::new(target.as_fd(), PollFlags::POLLOUT)];
+        poll(&mut fds, PollTimeout::ZERO) == Ok(1)
+    }
+
     /// Whether so many bytes can be handed on without waiting.
     fn pace_of(&self, count: usize) -> Pace {
-        let Some(target) = &self.target else { return Pace::AtOnce };
-        let mut fds = [PollFd::new(target.as_fd(), PollFlags::POLLOUT)];
-        match poll(&mut fds, PollTimeout::ZERO) {
-            Ok(1) if count <= AT_ONCE => Pace::AtOnce,
-            _ => Pace::MayWait,
+        match self.target {
+            Some(_) if count > AT_ONCE || !self.is_read_now() => Pace::MayWait,
+            Some(_) | None => Pace::AtOnce,
         }
     }
 
@@ -181,6 +186,13 @@ impl Source {
         self.hand_on(shared, &buffer[..count]);
         Pace::AtOnce
     }
+}
+
+/// Whether an error of writing says that the reader has gone, who has what it
+/// wanted.
+#[must_use]
+pub fn has_left(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 /// Writes everything, also to a descriptor that somebody made non-blocking.

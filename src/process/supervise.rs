@@ -164,7 +164,7 @@ pub fn supervise(
         {
             lasting(it.waker);
             if let Some(pump) = &mut it.pump {
-                pump.hand_over(it.waker);
+                pump.hand_over();
             }
         }
         it.wait(brief.filter(|left| !left.is_zero()))?;
@@ -192,7 +192,7 @@ impl Supervision<'_> {
         if self.status.is_none() {
             self.status = raw::reap(self.running.pid, Wait::No)?;
             if let (Some(_), Some(pump)) = (self.status, &mut self.pump) {
-                pump.command_ended(self.waker);
+                pump.command_ended();
                 let stopped = self.told.is_some() || self.stopped.is_some();
                 self.leave_at = stopped.then(|| Instant::now() + LINGER);
             }
@@ -229,7 +229,7 @@ impl Supervision<'_> {
         let (signals, waker) = (Some(self.signals.fd()), self.waker.fd());
         let [_, _, out, err] = wait_readable([signals, waker, out, err], limit)?;
         if let (true, Some(pump)) = (out || err, &mut self.pump) {
-            pump.pipes_are_ready(self.waker);
+            pump.pipes_are_ready();
             self.look_at_pump();
         }
         for arrival in self.signals.arrivals() {

@@ -16,6 +16,8 @@ pub enum Trouble {
     Damaged,
     /// It is not safe to use, or made by a newer doubletap.
     Refused,
+    /// The output is lost, and nothing else.
+    Output,
     /// Anything else.
     Other,
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::claim::attempt::{Attempt, Origin, Ownership, Promise, Remains, State};
+use crate::claim::attempt::{
+    Attempt, Extent, Origin, OutputSummary, Ownership, Promise, Remains, State,
+};
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
@@ -102,6 +104,23 @@ impl Rows {
         Ok(Claim::won(request.subject.clone(), attempt, plan.takes_over.clone(), remains))
     }
 
+    /// Nobody can ask for the output of the failure before the last.
+    fn drop_old_output(&mut self, claim: &Claim) {
+        let attempt = claim.attempt();
+        let chain = self.chains.get_mut(claim.subject()).map_or(&mut [][..], Vec::as_mut_slice);
+        let old = chain.iter_mut().find(|old| {
+            old.generation == attempt.generation - 2
+                && old.operation == attempt.operation
+                && old.state == State::Failed
+        });
+        if let Some(output) = old.and_then(|old| {
+            self.outputs.remove(&old.fence.0);
+            old.end.as_mut().and_then(|end| end.output.as_mut())
+        }) {
+            *output = OutputSummary { bytes: 0, extent: Extent::Truncated };
+        }
+    }
+
     fn owned(&mut self, owner: &Ownership) -> Result<&mut Attempt, LostWhy> {
         let chain = self.chains.get_mut(&owner.subject).ok_or(LostWhy::Missing)?;
         let found = chain.iter_mut().find(|a| a.fence == owner.fence && a.token == owner.token);
@@ -171,6 +190,9 @@ impl Store for MemoryStore {
             }
             Err(why) => Owned::Lost(why),
         };
+        if written == Owned::Yes {
+            rows.drop_old_output(&claim);
+        }
         if let (Owned::Yes, Some(output)) = (written, &completion.output) {
             rows.outputs.insert(owner.fence.0, output.frames.clone());
         }

@@ -1,9 +1,9 @@
 //! The output of a command, in the form in which it is kept: in memory while it
 //! is little, and in a file when it is more.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -68,7 +68,12 @@ impl Spool {
     pub fn create(&self) -> io::Result<File> {
         match self {
             Self::Named(path) => {
-                OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+                let mut options = OpenOptions::new();
+                let file =
+                    options.read(true).write(true).create_new(true).mode(0o600).open(path)?;
+                // Whatever the umask.
+                file.set_permissions(Permissions::from_mode(0o600))?;
+                Ok(file)
             }
             Self::Unnamed => tempfile::tempfile(),
         }

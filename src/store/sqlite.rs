@@ -61,6 +61,8 @@ pub struct SqliteStore {
     patience: Patience,
     /// The last attempt that was completed here.
     completed: Option<Fence>,
+    /// Whether a large output was written here.
+    wrote_much: bool,
     /// What the last commit promised; nothing before the first.
     sync: Option<steps::Sync>,
 }
@@ -91,6 +93,7 @@ impl SqliteStore {
             clock,
             patience,
             completed: None,
+            wrote_much: false,
             sync: None,
         }))
     }

@@ -109,6 +109,23 @@ fn the_output_of_failed_attempts_is_kept(stage: &mut Stage) {
     assert_eq!(stage.output(fences[1]), Some(b"second".to_vec()));
 }
 
+fn a_key_that_keeps_failing_keeps_the_last_two_outputs(stage: &mut Stage) {
+    let fences: Vec<Fence> = (0..5)
+        .map(|number| {
+            let claim = stage.won("k");
+            let spool = stage.store.spool(&claim.ownership());
+            let size = if number % 2 == 0 { 10 } else { (1 << 20) + 1 };
+            stage.complete(claim, &with_spooled(&spool, &vec![7; size], failed()));
+            stage.newest("k").fence
+        })
+        .collect();
+    let kept: Vec<bool> = fences.iter().map(|fence| stage.output(*fence).is_some()).collect();
+    assert_eq!(kept, [false, false, false, true, true]);
+    let chain = stage.chain("k");
+    let told: Vec<u64> = chain.iter().map(|row| row.output().unwrap().bytes).collect();
+    assert_eq!(told[2..], [0, 0, 0]);
+}
+
 fn chains_are_listed_newest_first(stage: &mut Stage) {
     stage.failed("b");
     stage.done("c");
@@ -160,6 +177,7 @@ every_store!(
     no_output_is_not_the_same_as_an_empty_one,
     an_output_that_was_cut_short_says_so,
     the_output_of_failed_attempts_is_kept,
+    a_key_that_keeps_failing_keeps_the_last_two_outputs,
     chains_are_listed_newest_first,
     chains_of_one_namespace_are_listed_alone,
     an_empty_store_lists_nothing,

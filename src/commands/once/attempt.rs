@@ -71,7 +71,9 @@ impl Call<'_> {
     fn fork_planned(&self, plan: Plan<'_>) -> anyhow::Result<Newborn> {
         let signals =
             self.signals.as_ref().ok_or_else(|| anyhow!("signals were not taken over"))?;
-        launch::fork(plan, env::vars_os(), signals).context("no process could be started")
+        let key = &self.request.subject.key;
+        launch::fork(plan, env::vars_os(), signals)
+            .with_context(|| format!("{key}: no process could be started"))
     }
 
     /// Runs the command under its claim.
@@ -125,14 +127,14 @@ impl Call<'_> {
 
     /// What reads the command's pipes, if it has any.
     fn prepare_pump(
-        &self,
+        &mut self,
         store: &SqliteStore,
         claim: &Claim,
         newborn: &mut Newborn,
     ) -> io::Result<Option<Pump>> {
         let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
         let recorder = Recorder::new(self.args.max_output(), store.spool(&claim.ownership()));
-        Pump::new(pipes, recorder).map(Some)
+        Pump::new(pipes, recorder, &mut self.waker).map(Some)
     }
 
     /// Runs the command without a claim, because there is no store.

@@ -73,7 +73,7 @@ impl Call<'_> {
             voice.warn(&self.context.topic(&self.request.subject).truncated(output));
         }
         if let Delivery::Failed(why) = delivery {
-            voice.warn(&format!("{key}: its recorded output could not be written: {why}"));
+            voice.warn(&format!("{key}: its recorded output could not be given again: {why}"));
         }
         let reason = attempt.end.as_ref().and_then(|end| end.reason.as_deref());
         if let Some(reason) = reason.filter(|_| attempt.state == State::Failed) {
@@ -94,10 +94,10 @@ impl Call<'_> {
 
 /// Writes the output; it was found damaged if it is less than it was.
 fn deliver(frames: &Frames, expected: OutputSummary) -> Delivery {
-    match play(frames, Targets::both()) {
+    match Targets::both().and_then(|targets| play(frames, targets)) {
         Ok(played) if played.delivery != Delivery::Complete => played.delivery,
         Ok(played) if played.is_cut_short(expected.bytes) => Delivery::Failed(format!(
-            "only {} of its {} bytes are left in the store",
+            "it is damaged, {} of its {} bytes are left; to start over, forget it",
             played.bytes, expected.bytes
         )),
         Ok(_) => Delivery::Complete,

@@ -11,6 +11,7 @@ use crate::claim::outcome::Outcome;
 use crate::claim::time::WallMs;
 use crate::exit::{self, Ending};
 use crate::process::capture::Captured;
+use crate::process::group::{Presence, presence};
 use crate::process::recorder::Recording;
 use crate::process::source::Delivery;
 use crate::process::supervise::{Ended, Stopped};
@@ -108,9 +109,7 @@ impl Call<'_> {
             (Some(Stopped::TimedOut), _) => {
                 Some(format!("it ran for {} and was stopped", for_people(ended.run)))
             }
-            (None, Validity::Refused(why)) => {
-                Some(format!("--validate refused its result ({why})"))
-            }
+            (None, Validity::Refused(why)) => Some(why.clone()),
             (None, Validity::Valid) => None,
         };
         Completion {
@@ -131,7 +130,7 @@ impl Call<'_> {
         mut completion: Completion,
         renewed: Instant,
     ) -> Result<Owned, StoreError> {
-        let fence = claim.attempt().fence;
+        let (fence, group) = (claim.attempt().fence, claim.attempt().group);
         let give_up = renewed + claim.attempt().lease;
         let mut told = false;
         loop {
@@ -139,6 +138,11 @@ impl Call<'_> {
                 Ok(owned) => {
                     // Whoever waits for us is served first.
                     self.live.let_go(fence);
+                    let nobody = |group| presence(&group) == Presence::Nobody;
+                    if owned != Owned::Yes && group.is_none_or(nobody) {
+                        // Else whoever comes next sees to it.
+                        let _ = store.mark_empty(fence);
+                    }
                     store.tidy();
                     // The end of the process closes the file faster than
                     // SQLite does.
@@ -150,7 +154,8 @@ impl Call<'_> {
                     error
                 }
             };
-            if error.trouble() == Trouble::Full && self.shed_output(&mut completion, &error) {
+            let is_too_much = matches!(error.trouble(), Trouble::Full | Trouble::Output);
+            if is_too_much && self.shed_output(&mut completion, &error) {
                 continue;
             }
             let hopeless = matches!(error.trouble(), Trouble::Damaged | Trouble::Refused);
@@ -220,9 +225,9 @@ impl Call<'_> {
     /// The command succeeded, and its result is none.
     fn refused(&mut self, why: &str) -> Ending {
         let key = &self.request.subject.key;
-        self.context.voice.warn(&format!(
-            "{key}: the command succeeded, but --validate refused its result ({why}); it is not recorded"
-        ));
+        self.context
+            .voice
+            .warn(&format!("{key}: the command succeeded, but {why}; it is not recorded"));
         self.account.settle(CallOutcome::Refused);
         Ending::Status(exit::REFUSED)
     }

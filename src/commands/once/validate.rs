@@ -28,7 +28,7 @@ use super::keeper::Keeper;
 pub(super) enum Validity {
     /// It may, as far as the validator goes.
     Valid,
-    /// The validator refused it, for this reason.
+    /// It may not, for this reason: half a sentence about it.
     Refused(String),
 }
 
@@ -50,11 +50,11 @@ impl Call<'_> {
         let argv = ["/bin/sh".into(), "-c".into(), validator.clone()];
         let newborn = match self.fork_validator(&argv, ended.captured.as_ref()) {
             Ok(newborn) => newborn,
-            Err(error) => return Ok(Validity::Refused(format!("{error:#}"))),
+            Err(error) => return Ok(not_begun(&format!("{error:#}"))),
         };
         let running = match newborn.let_go(&late_variables(claim.attempt())) {
             Ok(running) => running,
-            Err(why) => return Ok(Validity::Refused(why.to_string())),
+            Err(why) => return Ok(not_begun(&why.to_string())),
         };
         let judged = self.see_through(running, None, transacting, |waker| keeper.begin(waker))?;
         Ok(match (self.verdict(ended, &judged), &ended.captured) {
@@ -86,7 +86,7 @@ impl Call<'_> {
             Some(Stopped::Lost) => ended.stopped = Some(Stopped::Lost),
             Some(Stopped::TimedOut) => {
                 let limit = for_people(self.args.timeout.unwrap_or_default());
-                return Validity::Refused(format!("the validator ran for longer than {limit}"));
+                return refused(&format!("the validator ran for longer than {limit}"));
             }
             // Nothing was said of the result.
             None if told => {
@@ -94,15 +94,24 @@ impl Call<'_> {
                 ended.told = judged.told;
             }
             None if judged.outcome == Outcome::Exited(exit::NOT_FOUND) => {
-                return Validity::Refused("exit status 127: was the validator found?".to_owned());
+                return refused("exit status 127: was the validator found?");
             }
             None if !judged.outcome.is_success() => {
-                return Validity::Refused(judged.outcome.to_string());
+                return refused(&judged.outcome.to_string());
             }
             None => {}
         }
         Validity::Valid
     }
+}
+
+fn refused(why: &str) -> Validity {
+    Validity::Refused(format!("--validate refused its result ({why})"))
+}
+
+/// Nobody has judged, which is no better than a refusal.
+fn not_begun(why: &str) -> Validity {
+    Validity::Refused(format!("--validate could not be run on its result ({why})"))
 }
 
 fn is_cut(captured: &Captured) -> bool {

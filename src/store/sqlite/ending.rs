@@ -10,7 +10,11 @@ use super::{SqliteStore, rows, spool};
 use crate::claim::attempt::{Ownership, State};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
+use crate::claim::id::Token;
 use crate::store::{Completion, Frames, LostWhy, Owned, StoreError, Unrecorded, row};
+
+/// An output that makes the log long by itself.
+const MUCH: usize = 64 << 10;
 
 impl SqliteStore {
     pub(super) fn extend_lease(
@@ -50,6 +54,8 @@ impl SqliteStore {
             Ok(inside) => inside.flatten(),
             Err(error) => return Err(Unrecorded { claim, error }),
         };
+        self.wrote_much |= inside.as_ref().is_some_and(|frames| frames.len() > MUCH);
+        let mut dropped = None;
         let written = self.write(Sync::Full, limit, |step, now| {
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
@@ -60,8 +66,15 @@ impl SqliteStore {
                     params![owner.fence.0, frames],
                 )?;
             }
+            if mine && claim.attempt().number > 2 {
+                dropped = drop_old_output(step, &claim)?;
+            }
             Ok(owned(step, &owner, mine)?)
         });
+        if let (Ok(_), Some((fence, token))) = (&written, dropped) {
+            // A file that is left all the same is removed by prune.
+            let _ = fs::remove_file(spool::path(&self.path, fence, &token));
+        }
         let spooled = output.is_some_and(|output| matches!(output.frames, Frames::File(..)));
         if matches!(written, Ok(Owned::Yes)) && spooled && inside.is_some() {
             // A file that is left all the same is removed by prune.
@@ -77,6 +90,35 @@ impl SqliteStore {
             Ok(())
         })
     }
+}
+
+/// Lets go of the output of the attempt before the last of this operation, if it
+/// failed: nobody can ask for it, and a key that fails for ever would fill the
+/// disk. (Those who waited for the last may still be reading it.)
+fn drop_old_output(step: &Connection, claim: &Claim) -> rusqlite::Result<Option<(Fence, Token)>> {
+    let (subject, attempt) = (claim.subject(), claim.attempt());
+    let old = step
+        .prepare_cached(
+            "UPDATE attempt SET output_bytes = 0, truncated = 1
+                WHERE kind = ? AND namespace = ? AND key = ? AND generation = ?
+                AND operation = ? AND state = 'failed' AND output_bytes > 0
+                RETURNING fence, token",
+        )?
+        .query_row(
+            params![
+                subject.kind.as_str(),
+                subject.namespace.as_str(),
+                subject.key.as_str(),
+                attempt.generation - 2,
+                attempt.operation.0,
+            ],
+            |row| Ok((Fence(row.get(0)?), Token(row.get(1)?))),
+        )
+        .optional()?;
+    if let Some((fence, _)) = old {
+        step.execute("DELETE FROM output WHERE fence = ?", [fence.0])?;
+    }
+    Ok(old)
 }
 
 fn owned(step: &Connection, owner: &Ownership, written: bool) -> rusqlite::Result<Owned> {

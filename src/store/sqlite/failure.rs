@@ -67,7 +67,7 @@ pub(super) fn sentence(path: &Path, limit: Duration, error: &rusqlite::Error) ->
         Trouble::Damaged => format!(
             "the store {path} is damaged or is not a doubletap store ({error}); restore it, move it away, or name another with --store"
         ),
-        Trouble::Refused | Trouble::Other => format!("the store {path}: {error}"),
+        Trouble::Refused | Trouble::Output | Trouble::Other => format!("the store {path}: {error}"),
     };
     StoreError::new(trouble, message)
 }

@@ -38,6 +38,7 @@ pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, S
     }
     let folder = folder_of(path);
     if found.is_none() {
+        check_name(path)?;
         create_folder(&folder)?;
     }
     let shared = check_folder(&folder)?;
@@ -53,6 +54,20 @@ pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, S
         None => create_file(path, &folder)?,
     };
     Ok(Some(standing))
+}
+
+/// The longest name of a store, in bytes: file systems allow 255, and the longest
+/// name beside it, that of a spool, has 54 more.
+const LONGEST_NAME: usize = 200;
+
+fn check_name(path: &Path) -> Result<(), StoreError> {
+    if path.file_name().is_some_and(|name| name.len() > LONGEST_NAME) {
+        return Err(refused(format!(
+            "the store's name {} is longer than {LONGEST_NAME} bytes, and the files beside it need longer ones; name another with --store",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 /// The device and inode of a file; nothing when it is gone.

@@ -7,12 +7,15 @@
 //! commits up for 444 ms].
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use nix::fcntl::OFlag;
 use rusqlite::{OptionalExtension as _, params};
 
 use super::{SqliteStore, place};
@@ -33,9 +36,10 @@ pub(super) fn path(store: &Path, fence: Fence, token: &Token) -> PathBuf {
 }
 
 /// The attempt that a file of this name belongs to, if it is one of ours.
-fn attempt_of(name: &str, store: &str) -> Option<(Fence, Token)> {
-    let (fence, token) =
-        name.strip_prefix(store)?.strip_prefix('-')?.strip_suffix(SUFFIX)?.split_once('-')?;
+fn attempt_of(name: &OsStr, store: &OsStr) -> Option<(Fence, Token)> {
+    let rest = name.as_bytes().strip_prefix(store.as_bytes())?;
+    let rest = str::from_utf8(rest).ok()?;
+    let (fence, token) = rest.strip_prefix('-')?.strip_suffix(SUFFIX)?.split_once('-')?;
     Some((Fence(fence.parse().ok()?), Token::parse(token)?))
 }
 
@@ -65,9 +69,14 @@ pub(super) fn taken_in<'a>(
     read().map_err(|why| {
         let trouble = match why.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full,
-            _ => Trouble::Other,
+            // After a sync that failed nothing is known of the file, and the
+            // next would claim that all is well.
+            _ => Trouble::Output,
         };
-        StoreError::new(trouble, format!("the output beside {} is lost: {why}", store.display()))
+        StoreError::new(
+            trouble,
+            format!("the file beside {} that holds it: {why}", store.display()),
+        )
     })
 }
 
@@ -81,9 +90,15 @@ impl SqliteStore {
         })?;
         let Some(token) = token.map(Token) else { return Ok(None) };
         let path = path(&self.path, fence, &token);
-        let opened = File::open(&path).and_then(|file| {
-            let length = file.metadata()?.len();
-            Ok(Frames::File(Arc::new(file), length))
+        // Whatever lies there in place of it is not followed, and not waited for.
+        let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(&path);
+        let opened = opened.and_then(|file| {
+            let found = file.metadata()?;
+            if !found.is_file() {
+                return Err(io::Error::other("it is no file"));
+            }
+            Ok(Frames::File(Arc::new(file), found.len()))
         });
         match opened {
             Ok(frames) => Ok(Some(frames)),
@@ -98,17 +113,11 @@ impl SqliteStore {
     /// Removes the files whose attempt is gone, or has its output in the
     /// tables.
     pub(super) fn remove_stray_spools(&self) -> Result<(), StoreError> {
-        let Some(store) = self.path.file_name().map(|name| name.to_string_lossy()) else {
-            return Ok(());
-        };
+        let Some(store) = self.path.file_name() else { return Ok(()) };
         // A folder that cannot be listed holds nothing that can be removed.
         let Ok(entries) = fs::read_dir(place::folder_of(&self.path)) else { return Ok(()) };
         for entry in entries.flatten() {
-            let name = entry.file_name();
-            let Some((fence, token)) = name.to_str().and_then(|name| attempt_of(name, &store))
-            else {
-                continue;
-            };
+            let Some((fence, token)) = attempt_of(&entry.file_name(), store) else { continue };
             let is_needed = self.read(|connection| {
                 connection.query_row(
                     "SELECT EXISTS (SELECT 1 FROM attempt WHERE fence = ?1 AND token = ?2)
@@ -134,9 +143,9 @@ mod tests {
     fn a_files_name_says_whose_it_is() {
         let token = Token([0xAB; 16]);
         let path = path(Path::new("/state/a b.db"), Fence(17), &token);
-        let name = path.file_name().unwrap().to_str().unwrap();
-        assert_eq!(attempt_of(name, "a b.db"), Some((Fence(17), token)));
-        assert_eq!(attempt_of(name, "b.db"), None);
+        let name = path.file_name().unwrap();
+        assert_eq!(attempt_of(name, "a b.db".as_ref()), Some((Fence(17), token)));
+        assert_eq!(attempt_of(name, "b.db".as_ref()), None);
     }
 
     #[test]
@@ -144,7 +153,7 @@ mod tests {
         for name in
             ["a.db", "a.db-wal", "a.db-1-.out", "a.db--abc.out", "a.db-1-xyz.out", "notes.out"]
         {
-            assert_eq!(attempt_of(name, "a.db"), None, "{name}");
+            assert_eq!(attempt_of(name.as_ref(), "a.db".as_ref()), None, "{name}");
         }
     }
 }

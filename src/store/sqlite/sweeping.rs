@@ -99,6 +99,12 @@ impl SqliteStore {
         let keys = self.sweep_all(sweep, finished_keys)?;
         let replaced = self.sweep_all(sweep, replaced_attempts)?;
         if sweep.mode == SweepMode::Remove {
+            // What is removed must not come back after power loss without its file.
+            let limit = self.patience.limit;
+            self.write(Sync::Full, limit, |step, _| {
+                step.execute("UPDATE store SET fence = fence + 1", [])?;
+                Ok(())
+            })?;
             self.remove_stray_spools()?;
         }
         Ok(Swept { keys: keys.keys, attempts: keys.attempts + replaced.attempts })

@@ -25,9 +25,10 @@ const LARGEST: u32 = 1 << 20;
 const SHARE: i64 = 8;
 
 impl SqliteStore {
-    /// Starts the log over if it has grown and it is this completion's turn.
+    /// Starts the log over if it has grown and it is this completion's turn, or
+    /// if it has grown by much.
     pub(super) fn tidy_after(&mut self, completed: Option<Fence>) {
-        if completed.is_some_and(|fence| fence.0 % SHARE == 0) {
+        if self.wrote_much || completed.is_some_and(|fence| fence.0 % SHARE == 0) {
             self.shorten_log();
         }
     }
