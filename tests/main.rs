@@ -20,6 +20,7 @@ mod fingerprint_json;
 mod fingerprint_stdin;
 mod forget;
 mod forget_force;
+mod forwarded;
 mod herd;
 mod inherited_signals;
 mod inspect;

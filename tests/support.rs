@@ -6,6 +6,7 @@
 //! what the design page documents.
 
 mod call;
+pub(crate) mod counting;
 pub(crate) mod damage;
 mod expect;
 mod gate;
