@@ -24,6 +24,7 @@ mod forwarded;
 mod full_screen;
 mod hang_up;
 mod herd;
+mod inheritance;
 mod inherited_signals;
 mod inspect;
 mod keyboard;
