@@ -22,6 +22,7 @@ pub mod signals;
 pub mod source;
 pub mod stdin;
 pub mod supervise;
+mod suspension;
 pub mod wake;
 
 pub use raw::duplicate;

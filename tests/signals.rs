@@ -1,18 +1,14 @@
 //! A signal that ends the wrapper is the command's first, and then ours.
 
-use crate::support::processes::{ignores, is_alive, state};
+use crate::support::counting::{name, unignored};
+use crate::support::processes::{is_alive, state};
 use crate::support::{Scene, Signal, until};
 
-const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
-
-/// Those that whoever started the tests does not ignore; `doubletap` may not either.
-fn unignored() -> impl Iterator<Item = Signal> {
-    ENDING.into_iter().filter(|signal| !ignores(*signal))
-}
+const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
 
 #[test]
 fn a_forwarded_signal_that_kills_the_command_kills_us_and_is_never_recorded() {
-    for signal in unignored() {
+    for signal in unignored(&ENDING) {
         let scene = Scene::new();
         let _gate = scene.gate();
         let call = scene.hanging("k --record any").dies_of(signal);
@@ -30,10 +26,10 @@ fn a_forwarded_signal_that_kills_the_command_kills_us_and_is_never_recorded() {
 
 #[test]
 fn a_command_that_answers_a_signal_with_a_status_of_its_own_decides() {
-    for signal in unignored() {
+    for signal in unignored(&ENDING) {
         let scene = Scene::new();
         let _gate = scene.gate();
-        let name = signal.as_str().trim_start_matches("SIG");
+        let name = name(signal);
         scene.behave(&format!(
             "trap 'echo graceful; exit 5' {name}; (read x <gate) >&- 2>&- & echo ready >ready; wait"
         ));
@@ -75,20 +71,4 @@ fn a_stop_signal_stops_the_command_and_us_and_both_go_on_together() {
     gate.open();
     running.finish();
     assert_eq!(scene.state("k"), "done");
-}
-
-#[test]
-fn user_defined_signals_reach_the_command_once_each() {
-    let scene = Scene::new();
-    let _gate = scene.gate();
-    scene.behave(
-        "trap 'echo one' USR1; trap 'echo two; exit 0' USR2
-        (read x <gate) >&- 2>&- & echo ready >ready; while :; do wait; done",
-    );
-    let running = scene.begun(scene.attempt("k").stdout("one\ntwo\n"));
-    until("the traps are set", || scene.path("ready").exists());
-    running.signal(Signal::SIGUSR1);
-    until("the first has come", || running.stdout_so_far() == b"one\n");
-    running.signal(Signal::SIGUSR2);
-    running.finish();
 }

@@ -6,6 +6,7 @@
 //! what the design page documents.
 
 mod call;
+pub(crate) mod counting;
 pub(crate) mod damage;
 mod expect;
 mod gate;
@@ -13,6 +14,7 @@ mod poll;
 pub(crate) mod processes;
 mod running;
 mod scene;
+mod terminal;
 
 pub(crate) use call::{Call, input as input_of};
 pub(crate) use expect::Done;
@@ -20,3 +22,4 @@ pub(crate) use nix::sys::signal::Signal;
 pub(crate) use poll::{finished, until};
 pub(crate) use running::Running;
 pub(crate) use scene::{BIN, Scene};
+pub(crate) use terminal::Terminal;

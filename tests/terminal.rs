@@ -1,20 +1,13 @@
 //! With a controlling terminal the command shares our process group.
 
 use crate::support::processes::is_alive;
-use crate::support::{Call, Scene, until};
-
-/// A call of a shell script in a terminal of its own, which ends with the script.
-fn in_a_terminal<'scene>(scene: &'scene Scene, script: &str) -> Call<'scene> {
-    scene.write("in-a-terminal", script);
-    let call = scene.call("-qefc").program("script".as_ref()).arg("sh ./in-a-terminal");
-    call.arg("/dev/null").unchecked()
-}
+use crate::support::{Scene, Terminal, until};
 
 #[test]
-#[ignore = "needs script (bsdutils): cargo test -- --ignored"]
 fn a_timeout_ends_all_that_came_from_the_command_and_not_its_neighbour_in_the_pipeline() {
     let scene = Scene::new();
     let _gate = scene.gate();
+    let terminal = Terminal::new();
     let script = r#"
         { "$BIN" once k --timeout 300ms --kill-after 100ms -- sh -c '
             trap "" TERM
@@ -22,7 +15,7 @@ fn a_timeout_ends_all_that_came_from_the_command_and_not_its_neighbour_in_the_pi
             setsid sh -c "read x <gate" & echo $! >session
             read x <gate'
           echo $? >ended; } | { while ! test -s ended; do :; done; echo alive >neighbour; }"#;
-    in_a_terminal(&scene, script).run();
+    scene.script(&terminal, script).run();
     assert_eq!(scene.read("ended"), "124\n");
     assert_eq!(scene.read("neighbour"), "alive\n");
     for name in ["child", "session"] {
@@ -32,15 +25,15 @@ fn a_timeout_ends_all_that_came_from_the_command_and_not_its_neighbour_in_the_pi
 }
 
 #[test]
-#[ignore = "needs script (bsdutils): cargo test -- --ignored"]
 fn orphans_of_the_command_do_not_pile_up_as_zombies_of_ours() {
     let scene = Scene::new();
     let mut gate = scene.gate();
+    let terminal = Terminal::new();
     let script = r#""$BIN" once k -- sh -c '
         echo $PPID >wrapper
         for i in 1 2 3 4 5 6 7 8 9 10; do sh -c "(exec true) &"; done
         echo ready >ready; read x <gate'"#;
-    let running = in_a_terminal(&scene, script).spawn();
+    let running = scene.script(&terminal, script).spawn();
     until("the orphans are made", || scene.path("ready").exists());
     let wrapper = scene.read("wrapper").trim().to_owned();
     let children = format!("/proc/{wrapper}/task/{wrapper}/children");

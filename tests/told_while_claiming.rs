@@ -1,12 +1,9 @@
 //! A signal that comes while a claim waits for the store ends the call before its command begins.
 
-use std::io::Write;
-use std::os::fd::OwnedFd;
-
 use rusqlite::Connection;
 
-use crate::support::processes::ignores;
-use crate::support::{Scene, Signal, until};
+use crate::support::counting::unignored;
+use crate::support::{Scene, Signal, Terminal, until};
 
 /// A write lock of somebody else's, from the moment that there is a store.
 fn foreign_lock(scene: &Scene) -> Connection {
@@ -21,9 +18,7 @@ fn await_claim(scene: &Scene) {
     until("the claim has begun", || scene.wrappers().len() == 2);
 }
 
-fn unignored() -> impl Iterator<Item = Signal> {
-    [Signal::SIGINT, Signal::SIGTERM].into_iter().filter(|signal| !ignores(*signal))
-}
+const ENDING: [Signal; 2] = [Signal::SIGINT, Signal::SIGTERM];
 
 /// Neither has the command run nor did anything begin that the signal ended.
 #[track_caller]
@@ -42,7 +37,7 @@ fn assert_free(scene: &Scene) {
 
 #[test]
 fn the_call_dies_of_it_when_the_store_is_free_again() {
-    for signal in unignored() {
+    for signal in unignored(&ENDING) {
         let scene = Scene::new();
         let foreign = foreign_lock(&scene);
         let call = scene.attempt("k --on-crash stop --store-timeout 30s").dies_of(signal);
@@ -58,7 +53,7 @@ fn the_call_dies_of_it_when_the_store_is_free_again() {
 
 #[test]
 fn the_call_dies_of_it_when_the_store_stays_locked() {
-    for signal in unignored() {
+    for signal in unignored(&ENDING) {
         let scene = Scene::new();
         let foreign = foreign_lock(&scene);
         let call = scene.attempt("k --on-crash stop --store-timeout 1s").dies_of(signal);
@@ -72,24 +67,22 @@ fn the_call_dies_of_it_when_the_store_stays_locked() {
 }
 
 #[test]
-#[ignore = "needs util-linux: cargo test -- --ignored"]
 fn control_c_at_a_terminal_ends_it_too() {
+    if unignored(&[Signal::SIGINT]).is_empty() {
+        return;
+    }
     let scene = Scene::new();
     let foreign = foreign_lock(&scene);
     let script = r#"trap : INT
         "$BIN" once k --on-crash stop --store-timeout 30s -- sh -c 'echo run >>runs'
         echo $? >ended"#;
-    scene.write("in-a-terminal", script);
-    let (keyboard, mut typist) = std::io::pipe().unwrap();
-    let call = scene.call("-qefc").program("script".as_ref()).arg("sh ./in-a-terminal");
-    let call = call.arg("/dev/null").stdin(OwnedFd::from(keyboard).into());
-    let running = call.unchecked().spawn();
+    let mut terminal = Terminal::new();
+    let running = scene.script(&terminal, script).spawn();
     await_claim(&scene);
-    typist.write_all(b"\x03").unwrap();
+    terminal.press("\x03");
     // The child shares the terminal's group, so that its end shows that ^C is through.
     until("the terminal has sent the signal", || scene.wrappers().len() < 2);
     foreign.execute_batch("ROLLBACK").unwrap();
-    drop(typist);
     running.finish();
     assert_eq!(scene.read("ended"), "130\n");
     assert_free(&scene);

@@ -14,7 +14,9 @@ use std::ptr;
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::signal::{
+    SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, raise, sigaction, sigprocmask,
+};
 use nix::unistd::{ForkResult, Pid, fork};
 
 /// The size of a variable whose value comes late, its name and a zero byte
@@ -38,6 +40,20 @@ pub(super) fn act_by_default(signals: &[Signal], ignored: &[Signal]) {
         let action = if ignored.contains(signal) { SigHandler::SigIgn } else { SigHandler::SigDfl };
         // SAFETY: neither action is a handler.
         let _ = unsafe { nix::sys::signal::signal(*signal, action) };
+    }
+}
+
+/// Does to this process what a signal does by default, and returns where that
+/// does not end it.
+pub(super) fn act_once(signal: Signal) {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default action is no handler, and the one that is put back
+    // was there before.
+    unsafe {
+        if let Ok(ours) = sigaction(signal, &default) {
+            let _ = raise(signal);
+            let _ = sigaction(signal, &ours);
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! The signals that we are sent, as values to be waited for.
 //!
 //! Policy (DESIGN section 6). HUP, INT, QUIT, TERM, USR1, USR2, WINCH, CONT and
-//! TSTP go on to the command; after TSTP we stop ourselves, too. One that we found ignored, as under `nohup`, stays
-//! ignored for both. One that the terminal has sent to the whole foreground
-//! group is not sent again to a command that shares it. The four that tell a
-//! program to end are remembered: after our bookkeeping we die of them too,
-//! unless the command chose an exit status of its own.
+//! TSTP go on to the command; when TSTP has stopped it, we stop too. One that we
+//! found ignored, as under `nohup`, stays ignored for both. One that the terminal
+//! has sent to the whole foreground group is not sent again to a command that
+//! shares it. (What a process sends to a whole group looks as if it was sent to
+//! us alone, and goes on.) The four that tell a program to end are remembered:
+//! after our bookkeeping we die of them too, unless the command chose an exit
+//! status of its own.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -13,6 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{getpid, getsid};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
@@ -103,8 +106,8 @@ impl Signals {
     pub fn told_to_end(&mut self) -> Option<Signal> {
         let mut told = self.arrivals().into_iter().filter_map(|arrival| match arrival {
             Arrival::Forward(signal, _) if tells_to_end(signal) => Some(signal),
-            Arrival::Forward(Signal::SIGTSTP, _) => {
-                stop_ourselves();
+            Arrival::Forward(Signal::SIGTSTP, sender) => {
+                stop_ourselves(sender);
                 None
             }
             Arrival::Forward(..) | Arrival::Child => None,
@@ -112,7 +115,8 @@ impl Signals {
         told.next_back()
     }
 
-    /// The signals that have come in.
+    /// The signals that have come in; one to go on is the last, since it ends a
+    /// stop that was asked for before.
     pub fn arrivals(&mut self) -> Vec<Arrival> {
         let arrival = |origin: signal_hook::low_level::siginfo::Origin| {
             let signal = Signal::try_from(origin.signal).ok()?;
@@ -122,7 +126,9 @@ impl Signals {
                 _ => Arrival::Forward(signal, Sender::Process),
             })
         };
-        self.delivery.pending().filter_map(arrival).collect()
+        let mut arrivals: Vec<Arrival> = self.delivery.pending().filter_map(arrival).collect();
+        arrivals.sort_by_key(|arrival| matches!(arrival, Arrival::Forward(Signal::SIGCONT, _)));
+        arrivals
     }
 
     /// Holds the signals back while `work` forks, and says which signals the
@@ -151,9 +157,22 @@ pub fn tells_to_end(signal: Signal) -> bool {
     matches!(signal, Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM)
 }
 
-/// Stops this process, as TSTP does by default. Returns when it goes on.
-pub(super) fn stop_ourselves() {
-    let _ = nix::sys::signal::raise(Signal::SIGSTOP);
+/// Whether the kernel tells only us of a signal of the terminal: a hang-up
+/// goes to the leader of the session alone, with a signal to go on.
+pub(super) fn tells_us_alone(signal: Signal) -> bool {
+    matches!(signal, Signal::SIGHUP | Signal::SIGCONT)
+        && getsid(None).is_ok_and(|session| session == getpid())
+}
+
+/// Stops this process, as TSTP does by default. Returns when it goes on. A
+/// terminal's stops nobody whom no shell could continue (`setpgid(2)`).
+pub(super) fn stop_ourselves(asked_by: Sender) {
+    match asked_by {
+        Sender::Terminal => raw::act_once(Signal::SIGTSTP),
+        Sender::Process => {
+            let _ = nix::sys::signal::raise(Signal::SIGSTOP);
+        }
+    }
 }
 
 /// Ends this process by a signal, without a core dump. Returns where the
@@ -161,6 +180,9 @@ pub(super) fn stop_ourselves() {
 pub fn die_of(signal: u8) {
     let Ok(signal) = Signal::try_from(i32::from(signal)) else { return };
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+    // A collector that reads dumps from a pipe knows no limit (`core(5)`).
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_dumpable(false);
     raw::act_by_default(&[signal], &[]);
     let _ = SigSet::from(signal).thread_unblock();
     let _ = nix::sys::signal::raise(signal);
@@ -173,4 +195,22 @@ static FILE_SIZE_LIMIT_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 /// instead of ending this process without a word.
 pub fn survive_file_size_limit() {
     FILE_SIZE_LIMIT_WAS_IGNORED.store(raw::survive_file_size_limit(), Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_to_go_on_comes_after_the_stop_that_it_ends() {
+        let mut signals = Signals::take_over().unwrap();
+        for signal in [Signal::SIGTSTP, Signal::SIGCONT] {
+            nix::sys::signal::raise(signal).unwrap();
+        }
+        let mut arrivals = signals.arrivals();
+        arrivals.retain(|arrival| *arrival != Arrival::Child);
+        let forward = |signal| Arrival::Forward(signal, Sender::Process);
+        assert_eq!(arrivals, [forward(Signal::SIGTSTP), forward(Signal::SIGCONT)]);
+        signals.give_back();
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpgid, getpgrp};
 
 use crate::claim::holder::Reach;
 use crate::claim::outcome::Outcome;
@@ -20,8 +20,9 @@ use super::descendants;
 use super::group::{self, Presence};
 use super::launch::Running;
 use super::raw::{self, Wait};
-use super::signals::{Arrival, Sender, Signals, stop_ourselves, tells_to_end};
+use super::signals::{Arrival, Sender, Signals, tells_to_end, tells_us_alone};
 use super::source::Progress;
+use super::suspension::{Suspension, has_stopped};
 use super::wake::{Reason, Waker, wait_readable};
 
 /// How long a command that is to be stopped may take to end by itself.
@@ -101,6 +102,7 @@ struct Supervision<'a> {
     handed_on: Vec<Signal>,
     limits: Limits,
     transacting: &'a Transacting,
+    suspension: Suspension,
     timeout_at: Option<Instant>,
     stopped: Option<Stopped>,
     /// When those who were told to end are killed.
@@ -142,6 +144,7 @@ pub fn supervise(
         handed_on: Vec::new(),
         limits,
         transacting,
+        suspension: Suspension::No,
         timeout_at: limits.timeout.and_then(|timeout| started.checked_add(timeout)),
         stopped: None,
         kill_at: None,
@@ -232,11 +235,8 @@ impl Supervision<'_> {
             pump.pipes_are_ready();
             self.look_at_pump();
         }
-        for arrival in self.signals.arrivals() {
-            if let Arrival::Forward(signal, sender) = arrival {
-                self.hand_on(signal, sender);
-            }
-        }
+        self.hand_on_what_has_come();
+        self.stop_with_the_command();
         for reason in self.waker.reasons() {
             match reason {
                 Reason::Drained => self.drained = true,
@@ -258,6 +258,14 @@ impl Supervision<'_> {
         Ok(())
     }
 
+    fn hand_on_what_has_come(&mut self) {
+        for arrival in self.signals.arrivals() {
+            if let Arrival::Forward(signal, sender) = arrival {
+                self.hand_on(signal, sender);
+            }
+        }
+    }
+
     fn hand_on(&mut self, signal: Signal, sender: Sender) {
         if tells_to_end(signal) {
             self.told = Some(signal);
@@ -265,21 +273,51 @@ impl Supervision<'_> {
             // waited for any longer.
             self.drained |= self.status.is_some();
         }
-        let shares_our_group = self.running.group().reach == Reach::Process;
-        let has_it_already =
-            sender == Sender::Terminal && shares_our_group && !hangs_up_us_alone(signal);
         self.handed_on.push(signal);
-        if !has_it_already {
+        if !self.has_it_already(signal, sender) {
             self.send(signal);
         }
-        if signal == Signal::SIGTSTP {
-            let _nobody = self.transacting.lock().unwrap_or_else(PoisonError::into_inner);
-            stop_ourselves();
-        }
+        self.suspension.note(signal);
         if let (true, Some(grace), None) =
             (tells_to_end(signal), self.limits.kill_after, self.kill_at)
         {
             self.kill_at = Some(Instant::now() + grace);
+        }
+    }
+
+    /// Whether the command shares our group and was sent this as we were. One
+    /// that has left it, as `timeout` does, is told by us alone.
+    fn has_it_already(&self, signal: Signal, sender: Sender) -> bool {
+        let command = self.running.group();
+        let shares_our_group = command.reach == Reach::Process
+            && getpgid(Some(self.running.pid)).is_ok_and(|group| group == getpgrp());
+        let by_its_group = match sender {
+            Sender::Terminal => !tells_us_alone(signal),
+            // A shell's `fg` continues the whole group.
+            Sender::Process => {
+                signal == Signal::SIGCONT
+                    && self.suspension == Suspension::JustOver
+                    && !has_stopped(self.running.pid)
+            }
+        };
+        shares_our_group && by_its_group
+    }
+
+    /// Stops us once the command has stopped because it was asked to. One that
+    /// goes on needs us as before: it may not want to stop, or the kernel lets
+    /// nobody stop, where no shell is left that could continue it.
+    fn stop_with_the_command(&mut self) {
+        if self.suspension != Suspension::Asked
+            || (self.status.is_none() && !has_stopped(self.running.pid))
+        {
+            return;
+        }
+        let transacting = self.transacting;
+        let _nobody = transacting.lock().unwrap_or_else(PoisonError::into_inner);
+        // It may have been called off while we waited.
+        self.hand_on_what_has_come();
+        if self.suspension == Suspension::Asked {
+            self.suspension.stop_ourselves(self.running.group().reach);
         }
     }
 
@@ -339,13 +377,6 @@ impl Supervision<'_> {
             Reach::Process => kill(target, signal),
         };
     }
-}
-
-/// Whether the kernel tells only us of a signal of the terminal: a hang-up
-/// goes to the leader of the session alone.
-fn hangs_up_us_alone(signal: Signal) -> bool {
-    signal == Signal::SIGHUP
-        && nix::unistd::getsid(None).is_ok_and(|session| session == nix::unistd::getpid())
 }
 
 fn outcome(status: ExitStatus) -> Outcome {

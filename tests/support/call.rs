@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use super::expect::{Done, End, Expected, Text};
 use super::running::Running;
 use super::scene::{BIN, Scene};
+use super::terminal::Terminal;
 
 /// A call to be made. Unless told otherwise it must be silent and end with 0.
 #[must_use = "a call does nothing until it is run or spawned"]
@@ -22,6 +23,7 @@ pub(crate) struct Call<'scene> {
     stdin: Option<File>,
     stdout: Option<File>,
     merged: bool,
+    terminal: Option<&'scene Terminal>,
     expected: Expected,
 }
 
@@ -37,6 +39,7 @@ impl<'scene> Call<'scene> {
             stdin: None,
             stdout: None,
             merged: false,
+            terminal: None,
             expected: Expected::default(),
         }
     }
@@ -104,6 +107,13 @@ impl<'scene> Call<'scene> {
         self
     }
 
+    /// Starts it at a terminal, as the leader of the terminal's session. What it
+    /// writes is on the screen.
+    pub(crate) fn at(mut self, terminal: &'scene Terminal) -> Self {
+        self.terminal = Some(terminal);
+        self
+    }
+
     /// Expects this exit status.
     pub(crate) fn status(mut self, status: i32) -> Self {
         self.expected.end = End::Status(status);
@@ -163,7 +173,8 @@ impl<'scene> Call<'scene> {
     ///
     /// Streams are files, so that a process left behind holds nobody up. `setsid`
     /// takes the terminal away: with one, `doubletap` shares its process group with
-    /// the command, and these sentences would depend on who starts the tests.
+    /// the command, and these sentences would depend on who starts the tests. Those
+    /// that are about a terminal have one of their own.
     #[track_caller]
     #[expect(clippy::disallowed_methods, reason = "the one place where tests start processes")]
     pub(crate) fn spawn(self) -> Running {
@@ -176,7 +187,7 @@ impl<'scene> Call<'scene> {
         let call = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
 
         let mut command = Command::new("setsid");
-        command.args(&words).current_dir(self.scene.work());
+        command.args(self.terminal.map(|_| "--ctty")).args(&words).current_dir(self.scene.work());
         for (name, _) in std::env::vars_os() {
             let name_text = name.to_string_lossy();
             if name_text.starts_with("DOUBLETAP_") || name_text.starts_with("XDG_") {
@@ -202,6 +213,9 @@ impl<'scene> Call<'scene> {
             err
         });
         command.stdout(self.stdout.unwrap_or(out));
+        if let Some(terminal) = self.terminal {
+            command.stdin(terminal.stream()).stdout(terminal.stream()).stderr(terminal.stream());
+        }
         let child = command
             .spawn()
             .unwrap_or_else(|error| panic!("`setsid {call}` cannot be started: {error}"));

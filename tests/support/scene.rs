@@ -15,6 +15,7 @@ use super::gate::Gate;
 use super::poll::until;
 use super::processes::{blocked_on, destroy, is_alive, within};
 use super::running::Running;
+use super::terminal::Terminal;
 
 /// The program under test.
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_doubletap");
@@ -119,6 +120,12 @@ impl Scene {
     /// `doubletap once` with a command that does what `behave` said last.
     pub(crate) fn attempt(&self, words: &str) -> Call<'_> {
         self.once(words).sh(ATTEMPT)
+    }
+
+    /// A shell script at a terminal; its end is left to the test.
+    pub(crate) fn script<'a>(&'a self, terminal: &'a Terminal, text: &str) -> Call<'a> {
+        self.write("script", text);
+        self.call("./script").program("sh".as_ref()).at(terminal).unchecked()
     }
 
     /// What the next attempts do once they have left their traces.
