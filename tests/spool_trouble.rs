@@ -117,15 +117,15 @@ fn logs_of_a_damaged_output_say_so() {
 #[test]
 fn a_limit_of_the_files_size_costs_what_is_beyond_it() {
     let scene = Scene::new();
-    let script = r#"{ ulimit -f 400; "$@"; echo "ended with $?" >&2; } | wc -c"#;
-    let done = scene.once("k").sh("echo run >>runs; head -c 2000000 /dev/zero");
-    let done = done.through_sh(script).stdout("2000000\n").unchecked().run();
+    let script = r#"{ ulimit -f 4000; "$@"; echo "ended with $?" >&2; } | wc -c"#;
+    let done = scene.once("k").sh("echo run >>runs; head -c 5000000 /dev/zero");
+    let done = done.through_sh(script).stdout("5000000\n").unchecked().run();
     let told = done.complaint();
     assert!(told.contains("bytes of its output are kept"), "{told}");
     assert!(told.ends_with("ended with 0\n"), "{told}");
-    let replay = scene.once("k").sh("echo run >>runs; head -c 2000000 /dev/zero");
+    let replay = scene.once("k").sh("echo run >>runs; head -c 5000000 /dev/zero");
     let replay = replay.any_stdout().note(&["only the first"]).run();
-    assert!(replay.stdout.len() >= 65_536, "{} bytes are kept", replay.stdout.len());
+    assert!(replay.stdout.len() >= 1 << 20, "{} bytes are kept", replay.stdout.len());
     assert_eq!(scene.runs(), 1);
 }
 
