@@ -6,11 +6,24 @@
 //!     cargo bench --bench compare -- --quick             the same with fewer rounds
 //!     cargo bench --bench compare -- replay              the rows with "replay" in their name
 //!
-//! Prints markdown on stdout: the machine, then one table. Each round measures ours and then the
-//! peer, so that both see the same moods of the machine; rounds before the first counted one warm
-//! up. A ratio is the median of the ratios of the rounds, ours over the peer's. `over` is a
-//! verdict and no failure; a process that fails, or a command that ran too often, ends the bench
-//! with status 1.
+//! Prints markdown on stdout: the machine, then one table. It takes four minutes, and one with
+//! `--quick`; four gigabytes of disk have to be free, and two of memory should be. Each round
+//! measures ours and then the peer, so that both see the same moods of the machine; rounds before
+//! the first counted one warm up. `over` is a verdict and no failure; a process that fails, or a
+//! command that ran too often, ends the bench with status 1.
+//!
+//! # What the results are
+//!
+//! - `0.87×` is the median of the ratios of the rounds, ours over the peer's.
+//! - `+3.10 ms (p90 …, max …)` is by how much the median of our times exceeds the median of the
+//!   peer's, and the same of their 90th percentiles and of their maxima.
+//! - `p99 +1.20 ms (median …, max …)` is the difference of the two times of a round, of which the
+//!   99th percentile counts.
+//! - `RSS 7.2 MiB` is the most memory that a process of ours has had; see `compare/peak.rs`.
+//! - `0 ticks, 0 switches` is what a waiter uses while it waits for two seconds: processor time in
+//!   ticks of 10 ms, and how often one of its threads ran; see `compare/waiter.rs`.
+//!
+//! The last two come from rounds of their own, which are not timed.
 //!
 //! # The peers
 //!
@@ -18,29 +31,55 @@
 //! - the `flock` idiom (`flock` is in util-linux, `sync` in coreutils) is what careful scripts do
 //!   by hand, a marker beside a lock file:
 //!   `flock F sh -c 'test -e M || { true && touch M && sync M; }'`.
+//! - `tee`, `cat` and `sync` of coreutils move and keep a gigabyte.
+//! - we ourselves, in the rows that say how much one call may be in the way of another.
 //!
 //! A peer that is not installed is named in the table; our own time is measured all the same.
 //!
 //! # How to add a row
 //!
-//! Write two functions that prepare a side and return its [`row::Measure`], and add a
-//! [`row::Row`] to [`ROWS`]. All programs are run from copies. Everything happens in a new folder under cargo's `target/tmp`, which
-//! is the working directory, lies on a real disk and is removed at the end.
+//! Write two functions that prepare a side and return its [`row::Measure`], or one that prepares
+//! both and returns a [`row::MeasureBoth`], and add a [`row::Row`] to [`rows::ROWS`]. The programs
+//! that are compared are run from copies. Everything happens in a new folder below cargo's target
+//! folder, which is the working directory, lies on a real disk and is removed at the end, also
+//! after a failure, `^C` or TERM. After a KILL, remove `target/*/tmp/compare-*`.
 
+#[path = "compare/gigabyte.rs"]
+mod gigabyte;
 #[path = "compare/idiom.rs"]
 mod idiom;
+#[path = "compare/idle.rs"]
+mod idle;
+#[path = "compare/interrupt.rs"]
+mod interrupt;
 #[path = "compare/machine.rs"]
 mod machine;
+#[path = "compare/must.rs"]
+mod must;
+#[path = "compare/neighbour.rs"]
+mod neighbour;
+#[path = "compare/numbers.rs"]
+mod numbers;
 #[path = "compare/once.rs"]
 mod once;
 #[path = "compare/options.rs"]
 mod options;
+#[path = "compare/peak.rs"]
+mod peak;
 #[path = "compare/row.rs"]
 mod row;
+#[path = "compare/rows.rs"]
+mod rows;
 #[path = "compare/run.rs"]
 mod run;
+#[path = "compare/running.rs"]
+mod running;
+#[path = "compare/store.rs"]
+mod store;
 #[path = "compare/table.rs"]
 mod table;
+#[path = "compare/waiter.rs"]
+mod waiter;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -48,65 +87,37 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
+use interrupt::Interrupt;
 use options::Options;
-use row::{Rounds, Row};
-
-const ROWS: &[Row] = &[
-    Row {
-        name: "replay of a small record",
-        against: "`bkt` cache hit",
-        must: 1.0,
-        rounds: Rounds { warm_up: 20, full: 500, quick: 100 },
-        program: row::BKT,
-        ours: once::replay,
-        peer: once::bkt_hit,
-    },
-    Row {
-        name: "fresh durable `once` of `true`",
-        against: "`flock` idiom",
-        must: 0.7,
-        rounds: Rounds { warm_up: 20, full: 300, quick: 60 },
-        program: row::FLOCK,
-        ours: once::fresh,
-        peer: idiom::fresh,
-    },
-    Row {
-        name: "50 processes, one key",
-        against: "the same herd of the idiom",
-        must: 1.0,
-        rounds: Rounds { warm_up: 2, full: 30, quick: 7 },
-        program: row::FLOCK,
-        ours: once::herd,
-        peer: idiom::herd,
-    },
-    Row {
-        name: "500 keys, 8 at a time",
-        against: "the idiom on 500 files",
-        must: 1.2,
-        rounds: Rounds { warm_up: 1, full: 11, quick: 3 },
-        program: row::FLOCK,
-        ours: once::many_keys,
-        peer: idiom::many_files,
-    },
-];
+use row::Row;
+use rows::ROWS;
 
 fn main() -> Result<()> {
-    let options = Options::parse(std::env::args().skip(1))?;
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|first| first == peak::PARENT).is_some() {
+        return peak::parent(arguments);
+    }
+    let options = Options::parse(arguments)?;
     let rows: Vec<&Row> = ROWS.iter().filter(|row| options.wants(row.name)).collect();
     if rows.is_empty() {
         let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
         bail!("no row has that in its name; the rows are: {}", names.join("; "));
     }
+    let interrupt = Interrupt::listen()?;
     let folder = enter_folder()?;
     let mut out = io::stdout().lock();
     machine::describe(&mut out)?;
     table::head(&mut out)?;
-    for row in &rows {
-        let result = row.measure(options.speed).with_context(|| format!("row \"{}\"", row.name))?;
-        table::line(&mut out, row, &result)?;
+    let mut all = Vec::new();
+    for row in rows {
+        let measured = row
+            .measure(options.speed, &interrupt)
+            .with_context(|| format!("row \"{}\"", row.name))?;
+        table::line(&mut out, row, &measured)?;
         out.flush()?;
+        all.push(measured);
     }
-    table::foot(&mut out, &rows, options.speed)?;
+    table::foot(&mut out, &all)?;
     folder.close().context("cannot remove the folder of the bench")
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::row::{self, BKT, FLOCK, Program};
+use crate::numbers;
+use crate::row::{BKT, FLOCK, Program, TEE};
 use crate::run;
 use crate::table;
 
@@ -24,7 +25,7 @@ pub(crate) fn describe(out: &mut impl Write) -> Result<()> {
     writeln!(out, "- load at the start: {}", first_line("/proc/loadavg"))?;
     writeln!(out, "- disk: {}, {sync} for 4 KiB and fdatasync (median of {SYNCS})", disk()?)?;
     writeln!(out, "- doubletap: {}", version(Path::new(env!("CARGO_BIN_EXE_doubletap")))?)?;
-    for program in [BKT, FLOCK] {
+    for program in [BKT, FLOCK, TEE] {
         writeln!(out, "- {}", describe_program(program)?)?;
     }
     writeln!(out)?;
@@ -88,5 +89,5 @@ fn fdatasync() -> Result<Duration> {
         result.context("fdatasync")?;
         times.push(time);
     }
-    Ok(row::median_time(&times))
+    Ok(numbers::median_time(&times))
 }

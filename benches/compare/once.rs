@@ -1,13 +1,12 @@
 //! Our side of the rows about `once`, and `bkt`, the peer that keeps output too.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::row::Measure;
 use crate::run;
+use crate::store::Store;
 
 /// How many callers share one key in the herd rows.
 pub(crate) const HERD: usize = 50;
@@ -15,30 +14,6 @@ pub(crate) const HERD: usize = 50;
 pub(crate) const KEYS: usize = 500;
 /// How many of them are run at a time.
 pub(crate) const WIDTH: usize = 8;
-
-/// A store of one row's own.
-struct Store {
-    path: PathBuf,
-    doubletap: PathBuf,
-}
-
-impl Store {
-    fn create(folder: &str) -> Result<Self> {
-        fs::create_dir(folder).with_context(|| format!("cannot create {folder}"))?;
-        Ok(Self {
-            path: std::env::current_dir()?.join(folder).join("doubletap.db"),
-            doubletap: run::install(Path::new(env!("CARGO_BIN_EXE_doubletap")))?,
-        })
-    }
-
-    /// Returns `doubletap once KEY [OPTION…] -- COMMAND…` on this store.
-    fn once(&self, key: &str, options: &[&str], wrapped: &[&str]) -> Command {
-        let mut command = run::command(&self.doubletap);
-        command.env("DOUBLETAP_STORE", &self.path);
-        command.args(["once", key]).args(options).arg("--").args(wrapped);
-        command
-    }
-}
 
 /// Replays one record; its command counts its runs, so that a rerun cannot pass for a replay.
 pub(crate) fn replay() -> Result<Measure> {

@@ -1,9 +1,11 @@
-//! One line of the comparison: two sides, measured in turn.
+//! One line of the comparison: two sides, and what ours must keep to.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::interrupt::Interrupt;
+use crate::must::{Also, Found, Must};
 use crate::options::Speed;
 use crate::run;
 
@@ -11,22 +13,38 @@ use crate::run;
 /// of that time.
 pub(crate) type Measure = Box<dyn FnMut() -> Result<Duration>>;
 
+/// Runs one round of both sides at once, or as many of each as fit.
+pub(crate) type MeasureBoth = Box<dyn FnMut() -> Result<Times>>;
+
 /// What is compared, and how much of it.
 pub(crate) struct Row {
     /// The work, as in the design's table of numbers.
     pub(crate) name: &'static str,
     /// What the peer does.
     pub(crate) against: &'static str,
-    /// The highest ratio of ours to the peer's that is good enough.
-    pub(crate) must: f64,
+    /// What our times must keep to, beside the peer's.
+    pub(crate) must: Must,
+    /// What else we must keep to.
+    pub(crate) also: Option<Also>,
     /// How often both sides are run.
     pub(crate) rounds: Rounds,
-    /// The program without which the peer's side cannot be measured.
-    pub(crate) program: Program,
-    /// Prepares our side.
-    pub(crate) ours: fn() -> Result<Measure>,
-    /// Prepares the peer's side; called only if its program is there.
-    pub(crate) peer: fn() -> Result<Measure>,
+    /// How both sides are run.
+    pub(crate) sides: Sides,
+}
+
+/// How the two sides of a row are measured.
+pub(crate) enum Sides {
+    /// In turn: ours, peer, ours, peer …
+    InTurn {
+        /// Prepares our side.
+        ours: fn() -> Result<Measure>,
+        /// Prepares the peer's side; called only if its program is there.
+        peer: fn() -> Result<Measure>,
+        /// The program without which the peer's side cannot be measured.
+        program: Program,
+    },
+    /// In rounds that yield times of both: we are compared to ourselves.
+    Together(fn() -> Result<MeasureBoth>),
 }
 
 /// A program of somebody else's, and where it comes from.
@@ -38,6 +56,8 @@ pub(crate) struct Program {
 
 pub(crate) const BKT: Program = Program { name: "bkt", install: "cargo install bkt" };
 pub(crate) const FLOCK: Program = Program { name: "flock", install: "package util-linux" };
+pub(crate) const TEE: Program = Program { name: "tee", install: "package coreutils" };
+pub(crate) const CAT: Program = Program { name: "cat", install: "package coreutils" };
 
 /// Numbers of rounds.
 pub(crate) struct Rounds {
@@ -51,7 +71,7 @@ pub(crate) struct Rounds {
 
 impl Rounds {
     /// Returns how many rounds count.
-    pub(crate) fn counted(&self, speed: Speed) -> usize {
+    fn counted(&self, speed: Speed) -> usize {
         match speed {
             Speed::Full => self.full,
             Speed::Quick => self.quick,
@@ -59,60 +79,54 @@ impl Rounds {
     }
 }
 
-/// What a row came to.
-pub(crate) struct Measured {
-    /// The median of our rounds.
-    pub(crate) ours: Duration,
-    /// The peer's side, if its program is installed.
-    pub(crate) peer: Option<Compared>,
+/// What both sides took, round by round.
+#[derive(Default)]
+pub(crate) struct Times {
+    pub(crate) ours: Vec<Duration>,
+    /// Empty if the peer's program is not installed.
+    pub(crate) peer: Vec<Duration>,
 }
 
-/// The peer's side of a measured row.
-pub(crate) struct Compared {
-    /// The median of the peer's rounds.
-    pub(crate) median: Duration,
-    /// The median of the rounds' ratios, ours over the peer's.
-    pub(crate) ratio: f64,
+/// What a row came to.
+pub(crate) struct Measured {
+    pub(crate) times: Times,
+    pub(crate) also: Option<Found>,
 }
 
 impl Row {
-    /// Runs both sides in turn: ours, peer, ours, peer …
-    pub(crate) fn measure(&self, speed: Speed) -> Result<Measured> {
-        let mut ours = (self.ours)().context("preparing ours")?;
-        let mut peer = match run::find(self.program.name)? {
-            Some(_) => Some((self.peer)().context("preparing the peer")?),
-            None => None,
-        };
-        let mut our_times = Vec::new();
-        let mut peer_times = Vec::new();
-        for round in 0..self.rounds.warm_up + self.rounds.counted(speed) {
-            let our_time = ours().context("ours")?;
-            let peer_time = peer.as_mut().map(|run| run().context("the peer")).transpose()?;
-            if round >= self.rounds.warm_up {
-                our_times.push(our_time);
-                peer_times.extend(peer_time);
+    /// Runs the rounds, and then those that are not timed.
+    pub(crate) fn measure(&self, speed: Speed, interrupt: &Interrupt) -> Result<Measured> {
+        let mut round = self.sides.prepare()?;
+        let mut times = Times::default();
+        for number in 0..self.rounds.warm_up + self.rounds.counted(speed) {
+            interrupt.check()?;
+            let measured = round()?;
+            if number >= self.rounds.warm_up {
+                times.ours.extend(measured.ours);
+                times.peer.extend(measured.peer);
             }
         }
-        Ok(summarize(&our_times, &peer_times))
+        interrupt.check()?;
+        let also = self.also.as_ref().map(Also::find_out).transpose().context("besides time")?;
+        Ok(Measured { times, also })
     }
 }
 
-fn summarize(ours: &[Duration], peer: &[Duration]) -> Measured {
-    let ratios = ours.iter().zip(peer).map(|(our, their)| our.div_duration_f64(*their));
-    let compared = Compared { median: median_time(peer), ratio: median(ratios.collect()) };
-    Measured { ours: median_time(ours), peer: (!peer.is_empty()).then_some(compared) }
-}
-
-/// Returns the median of some times, zero of none.
-pub(crate) fn median_time(times: &[Duration]) -> Duration {
-    Duration::from_secs_f64(median(times.iter().map(Duration::as_secs_f64).collect()))
-}
-
-/// Returns the middle number, or the mean of the two middle ones; zero of none.
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    match numbers.len() {
-        0 => 0.0,
-        count => f64::midpoint(numbers[(count - 1) / 2], numbers[count / 2]),
+impl Sides {
+    fn prepare(&self) -> Result<MeasureBoth> {
+        let (ours, peer, program) = match self {
+            Self::InTurn { ours, peer, program } => (ours, peer, program),
+            Self::Together(both) => return both().context("preparing both sides"),
+        };
+        let mut ours = ours().context("preparing ours")?;
+        let mut peer = match run::find(program.name)? {
+            Some(_) => Some(peer().context("preparing the peer")?),
+            None => None,
+        };
+        Ok(Box::new(move || {
+            let our_time = ours().context("ours")?;
+            let peer_time = peer.as_mut().map(|run| run().context("the peer")).transpose()?;
+            Ok(Times { ours: vec![our_time], peer: peer_time.into_iter().collect() })
+        }))
     }
 }

@@ -1,4 +1,4 @@
-//! Starts processes and holds the clock; the only place here that does either.
+//! Starts processes, waits for them, and holds the clock.
 //!
 //! Both sides of a row go through the same functions, so that what the bench itself costs is the
 //! same on both. Commands are built before the clock starts. Nothing is set on them that would
@@ -27,10 +27,15 @@ const UNSET: &[&str] = &[
     "BKT_CACHE_DIR",
 ];
 
+/// Returns a command that has all that the bench has itself.
+pub(crate) fn inheriting(program: &Path) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "a bench of whole processes starts processes")]
+    Command::new(program)
+}
+
 /// Returns a command that reads nothing and whose output nobody sees.
 pub(crate) fn command(program: &Path) -> Command {
-    #[expect(clippy::disallowed_methods, reason = "a bench of whole processes starts processes")]
-    let mut command = Command::new(program);
+    let mut command = inheriting(program);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for name in UNSET {
         command.env_remove(name);
@@ -88,6 +93,23 @@ pub(crate) fn one(mut command: Command) -> Result<Duration> {
     Ok(time)
 }
 
+/// Runs two processes, the first one's output into the second, and waits for both.
+pub(crate) fn piped(mut first: Command, mut second: Command) -> Result<Duration> {
+    first.stdout(Stdio::piped());
+    let (time, statuses) = timed(|| -> io::Result<_> {
+        let mut writer = first.spawn()?;
+        second.stdin(writer.stdout.take().map_or_else(Stdio::null, Stdio::from));
+        let reader = second.spawn();
+        // As long as this end is open here, a writer would not notice that its reader is gone.
+        second.stdin(Stdio::null());
+        Ok((writer.wait(), reader.and_then(|mut reader| reader.wait())))
+    });
+    let (written, read) = statuses.context("cannot start the first of two processes")?;
+    expect_success(&second, read)?;
+    expect_success(&first, written)?;
+    Ok(time)
+}
+
 /// Starts all processes at once and waits for the last.
 pub(crate) fn herd(mut commands: Vec<Command>) -> Result<Duration> {
     let (time, statuses) = timed(|| {
@@ -125,7 +147,8 @@ pub(crate) fn side_by_side(width: usize, commands: Vec<Command>) -> Result<Durat
     Ok(time)
 }
 
-fn expect_success(command: &Command, status: io::Result<ExitStatus>) -> Result<()> {
+/// Fails unless a process could be started and succeeded.
+pub(crate) fn expect_success(command: &Command, status: io::Result<ExitStatus>) -> Result<()> {
     let program = command.get_program().display();
     let status = status.with_context(|| format!("cannot start {program}"))?;
     ensure!(

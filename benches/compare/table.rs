@@ -3,40 +3,65 @@
 use std::io::{Result, Write};
 use std::time::Duration;
 
-use crate::options::Speed;
-use crate::row::{Measured, Row};
+use crate::must::Found;
+use crate::numbers::median_time;
+use crate::row::{Measured, Row, Sides};
 
 /// Writes the head of the table.
 pub(crate) fn head(out: &mut impl Write) -> Result<()> {
-    writeln!(out, "| work | against | must | ours (median) | peer (median) | ratio | verdict |")?;
+    writeln!(out, "| work | against | must | ours (median) | peer (median) | result | verdict |")?;
     writeln!(out, "|---|---|---|---|---|---|---|")?;
     out.flush()
 }
 
 /// Writes the line of one measured row.
 pub(crate) fn line(out: &mut impl Write, row: &Row, measured: &Measured) -> Result<()> {
-    let Row { name, against, must, program, .. } = row;
-    let ours = time(measured.ours);
-    let rest = match &measured.peer {
-        None => format!("{}: not installed ({}) | – | –", program.name, program.install),
-        Some(peer) => {
-            let verdict = if peer.ratio <= *must { "ok" } else { "over" };
-            format!("{} | {:.2}× | {verdict}", time(peer.median), peer.ratio)
-        }
+    let Row { name, against, must, also, .. } = row;
+    let Measured { times, also: also_found } = measured;
+    let must = joined(must.to_string(), also.as_ref().map(ToString::to_string));
+    let ours = time(median_time(&times.ours));
+    let (peer, found) = if times.peer.is_empty() {
+        (missing(row), None)
+    } else {
+        let found = row.must.compare(&times.ours, &times.peer);
+        (time(median_time(&times.peer)), Some(found))
     };
-    writeln!(out, "| {name} | {against} | ≤ {must:.1}× | {ours} | {rest} |")
+    let found: Vec<&Found> = [&found, also_found].into_iter().flatten().collect();
+    let words: Vec<&str> = found.iter().map(|found| found.words.as_str()).collect();
+    let result = if words.is_empty() { "–".to_owned() } else { words.join("; ") };
+    let verdict = found.iter().map(|found| found.verdict).max();
+    let verdict = verdict.map_or_else(|| "–".to_owned(), |verdict| verdict.to_string());
+    writeln!(out, "| {name} | {against} | {must} | {ours} | {peer} | {result} | {verdict} |")
 }
 
 /// Writes what the numbers above are made of.
-pub(crate) fn foot(out: &mut impl Write, rows: &[&Row], speed: Speed) -> Result<()> {
-    let rounds: Vec<String> =
-        rows.iter().map(|row| row.rounds.counted(speed).to_string()).collect();
+pub(crate) fn foot(out: &mut impl Write, measured: &[Measured]) -> Result<()> {
+    let counts: Vec<String> =
+        measured.iter().map(|measured| measured.times.ours.len().to_string()).collect();
     writeln!(out)?;
     writeln!(
         out,
-        "Rounds, row by row: {}; ours and the peer in turn. Ratio: the median of the rounds' ratios.",
-        rounds.join(", ")
+        "Times of each side, row by row: {}; ours and the peer in turn. A ratio is the median of \
+         the rounds' ratios, `more` the difference of the medians, `p99 more` that of the rounds' \
+         differences.",
+        counts.join(", ")
     )
+}
+
+fn missing(row: &Row) -> String {
+    match &row.sides {
+        Sides::InTurn { program, .. } => {
+            format!("{}: not installed ({})", program.name, program.install)
+        }
+        Sides::Together(_) => "–".to_owned(),
+    }
+}
+
+fn joined(first: String, second: Option<String>) -> String {
+    match second {
+        Some(second) => format!("{first}; {second}"),
+        None => first,
+    }
 }
 
 /// Returns a time as people read it.

@@ -1,0 +1,81 @@
+//! The rows of the table, in its order.
+
+use std::time::Duration;
+
+use crate::must::{Also, Must};
+use crate::row::{self, Rounds, Row, Sides};
+use crate::{gigabyte, idiom, neighbour, once, waiter};
+
+/// What a process may have in memory, however much passes through it.
+const MEMORY_KIB: u64 = 16 << 10;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        name: "replay of a small record",
+        against: "`bkt` cache hit",
+        must: Must::Ratio(1.0),
+        also: None,
+        rounds: Rounds { warm_up: 20, full: 500, quick: 100 },
+        sides: Sides::InTurn { ours: once::replay, peer: once::bkt_hit, program: row::BKT },
+    },
+    Row {
+        name: "fresh durable `once` of `true`",
+        against: "`flock` idiom",
+        must: Must::Ratio(0.7),
+        also: None,
+        rounds: Rounds { warm_up: 20, full: 300, quick: 60 },
+        sides: Sides::InTurn { ours: once::fresh, peer: idiom::fresh, program: row::FLOCK },
+    },
+    Row {
+        name: "50 processes, one key",
+        against: "the same herd of the idiom",
+        must: Must::Ratio(1.0),
+        also: None,
+        rounds: Rounds { warm_up: 2, full: 30, quick: 7 },
+        sides: Sides::InTurn { ours: once::herd, peer: idiom::herd, program: row::FLOCK },
+    },
+    Row {
+        name: "500 keys, 8 at a time",
+        against: "the idiom on 500 files",
+        must: Must::Ratio(1.2),
+        also: None,
+        rounds: Rounds { warm_up: 1, full: 11, quick: 3 },
+        sides: Sides::InTurn {
+            ours: once::many_keys,
+            peer: idiom::many_files,
+            program: row::FLOCK,
+        },
+    },
+    Row {
+        name: "capture of 1 GiB, `--max-output none`",
+        against: "`cat FILE \\| tee COPY; sync COPY`",
+        must: Must::Ratio(1.4),
+        also: Some(Also::Memory { most_kib: MEMORY_KIB, peak_kib: gigabyte::capture_peak_kib }),
+        rounds: Rounds { warm_up: 1, full: 5, quick: 2 },
+        sides: Sides::InTurn { ours: gigabyte::capture, peer: gigabyte::tee, program: row::TEE },
+    },
+    Row {
+        name: "replay of 1 GiB into a pipe",
+        against: "`cat FILE` into a pipe",
+        must: Must::Ratio(1.5),
+        also: Some(Also::Memory { most_kib: MEMORY_KIB, peak_kib: gigabyte::replay_peak_kib }),
+        rounds: Rounds { warm_up: 1, full: 9, quick: 3 },
+        sides: Sides::InTurn { ours: gigabyte::replay, peer: gigabyte::cat, program: row::CAT },
+    },
+    Row {
+        name: "fresh `once` of `true` while another key captures 1 GiB",
+        against: "the same alone",
+        must: Must::MedianMore(Duration::from_millis(50)),
+        also: None,
+        rounds: Rounds { warm_up: 0, full: 4, quick: 2 },
+        sides: Sides::Together(neighbour::fresh),
+    },
+    Row {
+        name: "end of a waiter, once its holder's command is let go",
+        against: "end of the holder",
+        must: Must::P99More(Duration::from_millis(20)),
+        also: Some(Also::Idle { most_switches: 2, spent: waiter::idle }),
+        rounds: Rounds { warm_up: 5, full: 200, quick: 50 },
+        sides: Sides::Together(waiter::wake),
+    },
+];
