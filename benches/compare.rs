@@ -52,6 +52,8 @@ mod idiom;
 mod idle;
 #[path = "compare/interrupt.rs"]
 mod interrupt;
+#[path = "compare/lease.rs"]
+mod lease;
 #[path = "compare/machine.rs"]
 mod machine;
 #[path = "compare/must.rs"]

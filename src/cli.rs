@@ -3,8 +3,10 @@
 //! Everything that can be wrong with an argument is found here, before a store
 //! is opened. Everything after the first `--` is the command, byte for byte.
 
+pub mod lease;
 pub mod once;
 pub mod operate;
+pub mod run;
 pub mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -17,8 +19,10 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use crate::claim::key::{Key, Namespace};
 use crate::exit;
 
+pub use lease::LeaseArgs;
 pub use once::OnceArgs;
 pub use operate::{CompleteArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShowArgs};
+pub use run::RunArgs;
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -56,7 +60,7 @@ pub struct Global {
     #[arg(short, long, global = true)]
     pub verbose: bool,
 
-    /// Append one JSON line for each `once` to this file
+    /// Append one JSON line for each `once` and `lease` to this file
     #[arg(long, global = true, env = "DOUBLETAP_LOG", value_name = "FILE", value_parser = values::log())]
     pub log: Option<PathBuf>,
 
@@ -83,6 +87,8 @@ impl Global {
 pub enum Verb {
     /// Run a command once per key, and replay its output and exit status
     Once(Box<OnceArgs>),
+    /// Run a command while holding a name, so that it never overlaps itself
+    Lease(Box<LeaseArgs>),
     /// Show what is known of a key
     Show(ShowArgs),
     /// Print the output of a key's newest attempt, also while it runs
@@ -120,15 +126,17 @@ pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
         _ => parse_as::<Cli>(args.iter()),
     };
     let cli = parsed.map_err(|error| stop(&error, args))?;
-    match &cli.verb {
-        Verb::Once(once) if once.command.first().is_some_and(|word| word.is_empty()) => {
-            Err(Stop::Usage(
-                "COMMAND is empty (is a shell variable unset?); see doubletap once --help"
-                    .to_owned(),
-            ))
-        }
-        _ => Ok(cli),
+    let (verb, run) = match &cli.verb {
+        Verb::Once(once) => ("once", &once.run),
+        Verb::Lease(lease) => ("lease", &lease.run),
+        _ => return Ok(cli),
+    };
+    if run.command.first().is_some_and(|word| word.is_empty()) {
+        return Err(Stop::Usage(format!(
+            "COMMAND is empty (is a shell variable unset?); see doubletap {verb} --help"
+        )));
     }
+    Ok(cli)
 }
 
 fn parse_as<'a, P: Parser>(args: impl Iterator<Item = &'a OsString>) -> Result<P, clap::Error> {
@@ -197,7 +205,7 @@ fn missing_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let takes_command = args.iter().any(|arg| arg == "once");
+    let takes_command = args.iter().any(|arg| arg == "once" || arg == "lease");
     let has_dashes = args.iter().any(|arg| arg == "--");
     if word.starts_with('-') || !takes_command || has_dashes {
         return None;

@@ -3,9 +3,11 @@
 //! Each turns arguments into calls of a store and of the machine, and what
 //! comes back into sentences and an exit status.
 
+mod call;
 pub mod complete;
 mod context;
 pub mod forget;
+pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod once;
@@ -30,6 +32,7 @@ pub fn run(cli: Cli) -> Ending {
     });
     let done = Context::new(cli.global, voice).and_then(|context| match cli.verb {
         Verb::Once(args) => once::run(&context, &args),
+        Verb::Lease(args) => lease::run(&context, &args),
         Verb::Show(args) => show::run(&context, &args),
         Verb::Logs(args) => logs::run(&context, &args),
         Verb::List(args) => list::run(&context, &args),

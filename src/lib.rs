@@ -17,8 +17,9 @@
 //! without a lock and again inside the claiming step of the store. A won
 //! [`claim::held::Claim`] is the only thing that can record an outcome. While
 //! the command runs, one thread owns it ([`process::supervise`]), one hands
-//! its output on ([`process::capture`]), and one keeps the claim. Whether
-//! another holder lives is asked of the kernel ([`process::live`]), through a
+//! its output on ([`process::capture`]), and one keeps the claim. A `lease` goes
+//! the same way, captures nothing, and ends its command before its own time is
+//! over ([`process::tenure`]). Whether another holder lives is asked of the kernel ([`process::live`]), through a
 //! trait that stores are handed.
 
 pub mod claim;

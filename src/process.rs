@@ -5,6 +5,7 @@
 //! what it writes, `recorder` and `frames` keep it, `drain` reads on for a
 //! daemon, and `stdin` reads what a command is fed. Nothing in here knows which store there is.
 
+pub mod alarm;
 pub mod ancestors;
 pub mod capture;
 pub mod clock;
@@ -18,11 +19,14 @@ pub mod live;
 pub mod proc_stat;
 mod raw;
 pub mod recorder;
+pub mod rules;
 pub mod signals;
 pub mod source;
 pub mod stdin;
 pub mod supervise;
 mod suspension;
+pub mod tenure;
 pub mod wake;
+mod watch;
 
 pub use raw::duplicate;

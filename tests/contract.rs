@@ -3,7 +3,8 @@
 //!
 //! A sentence is a function of a [`Stage`](stage::Stage); `every_store!` at the
 //! end of a file turns the ones it names into a test for each store. What only
-//! a file can show is in [`sqlite`], [`sqlite_file`] and [`sqlite_spool`].
+//! a file can show is in [`sqlite`], [`sqlite_file`],
+//! [`sqlite_lease`] and [`sqlite_spool`].
 
 /// Makes one test for each store of each sentence. A new store needs a line
 /// here and a constructor of [`Stage`](stage::Stage) of that name.
@@ -29,6 +30,7 @@ mod claiming;
 mod completion;
 mod fences;
 mod forgetting;
+mod leases;
 mod owning;
 mod people;
 mod records;
@@ -36,6 +38,7 @@ mod rerunning;
 mod settling;
 mod sqlite;
 mod sqlite_file;
+mod sqlite_lease;
 mod sqlite_spool;
 mod stage;
 mod sweeping;

@@ -26,6 +26,14 @@ pub(crate) enum Also {
     Memory { most_kib: u64, peak_kib: fn() -> Result<u64> },
     /// How often a process that has nothing to do may be woken, using no processor time.
     Idle { most_switches: u64, spent: fn() -> Result<Spent> },
+    /// What a process may have in memory that holds a name, in KiB, and how often it may be woken
+    /// while four renewals go by.
+    Held {
+        most_kib: u64,
+        peak_kib: fn() -> Result<u64>,
+        most_switches: u64,
+        spent: fn() -> Result<Spent>,
+    },
 }
 
 /// What was found, in words, and whether it keeps to the limit.
@@ -75,9 +83,13 @@ impl Also {
         Ok(match self {
             Self::Memory { most_kib, peak_kib } => {
                 let kib = peak_kib()?;
-                let tenths = (kib * 10).div_ceil(1 << 10);
-                let words = format!("RSS {}.{} MiB", tenths / 10, tenths % 10);
-                Found { words, verdict: Verdict::of(kib <= *most_kib) }
+                Found { words: memory(kib), verdict: Verdict::of(kib <= *most_kib) }
+            }
+            Self::Held { most_kib, peak_kib, most_switches, spent } => {
+                let (kib, Spent { ticks, switches }) = (peak_kib()?, spent()?);
+                let words = format!("{}, {switches} switches in 4 renewals", memory(kib));
+                let kept = kib <= *most_kib && switches <= *most_switches && ticks == 0;
+                Found { words, verdict: Verdict::of(kept) }
             }
             Self::Idle { most_switches, spent } => {
                 let Spent { ticks, switches } = spent()?;
@@ -109,6 +121,9 @@ impl fmt::Display for Also {
         match self {
             Self::Memory { most_kib, .. } => write!(f, "RSS ≤ {} MiB", most_kib >> 10),
             Self::Idle { .. } => f.write_str("no CPU while waiting"),
+            Self::Held { most_kib, .. } => {
+                write!(f, "held: RSS ≤ {} MiB, a wake-up per renewal", most_kib >> 10)
+            }
         }
     }
 }
@@ -120,6 +135,11 @@ impl fmt::Display for Verdict {
             Self::Over => "over",
         })
     }
+}
+
+fn memory(kib: u64) -> String {
+    let tenths = (kib * 10).div_ceil(1 << 10);
+    format!("RSS {}.{} MiB", tenths / 10, tenths % 10)
 }
 
 /// Returns a difference, given in seconds, as people read it.

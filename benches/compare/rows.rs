@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use crate::must::{Also, Must};
 use crate::row::{self, Rounds, Row, Sides};
-use crate::{gigabyte, idiom, neighbour, once, waiter};
+use crate::{gigabyte, idiom, lease, neighbour, once, waiter};
 
 /// What a process may have in memory, however much passes through it.
 const MEMORY_KIB: u64 = 16 << 10;
+
+/// What a process may have in memory that holds a name and does nothing else.
+const HELD_KIB: u64 = 8 << 10;
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
@@ -77,5 +80,28 @@ pub(crate) const ROWS: &[Row] = &[
         also: Some(Also::Idle { most_switches: 2, spent: waiter::idle }),
         rounds: Rounds { warm_up: 5, full: 200, quick: 50 },
         sides: Sides::Together(waiter::wake),
+    },
+    Row {
+        name: "`lease` of `true`",
+        against: "`flock F true`",
+        must: Must::Ratio(1.4),
+        also: Some(Also::Held {
+            most_kib: HELD_KIB,
+            peak_kib: lease::peak_kib,
+            // One each, and the owner of the command, who looks when the time of an earlier one
+            // would have been over.
+            most_switches: 6,
+            spent: lease::idle,
+        }),
+        rounds: Rounds { warm_up: 20, full: 300, quick: 60 },
+        sides: Sides::InTurn { ours: lease::held, peer: lease::flock, program: row::FLOCK },
+    },
+    Row {
+        name: "end of a waiter's `true`, once the holder of its name is let go",
+        against: "end of the holder",
+        must: Must::P99More(Duration::from_millis(20)),
+        also: Some(Also::Idle { most_switches: 2, spent: waiter::idle_for_name }),
+        rounds: Rounds { warm_up: 5, full: 200, quick: 50 },
+        sides: Sides::Together(waiter::wake_for_name),
     },
 ];

@@ -35,6 +35,13 @@ impl Store {
         command
     }
 
+    /// Returns `doubletap lease NAME [OPTION…] -- COMMAND…` on this store.
+    pub(crate) fn lease(&self, name: &str, options: &[&str], wrapped: &[&str]) -> Command {
+        let mut command = self.doubletap();
+        command.args(["lease", name]).args(options).arg("--").args(wrapped);
+        command
+    }
+
     /// Returns the path of the file whose bytes the holders of this store lock.
     pub(crate) fn live(&self) -> PathBuf {
         self.folder.join("doubletap.db.live")

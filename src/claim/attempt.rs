@@ -23,12 +23,20 @@ pub enum State {
     Interrupted,
     /// Dropped on purpose.
     Forgotten,
+    /// A lease that its holder gave back.
+    Released,
 }
 
 impl State {
     /// Every state, in the order of the vocabulary.
-    pub const ALL: [State; 5] =
-        [Self::Running, Self::Done, Self::Failed, Self::Interrupted, Self::Forgotten];
+    pub const ALL: [State; 6] = [
+        Self::Running,
+        Self::Done,
+        Self::Failed,
+        Self::Interrupted,
+        Self::Forgotten,
+        Self::Released,
+    ];
 
     /// The word for it in stores and reports.
     #[must_use]
@@ -39,6 +47,7 @@ impl State {
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
             Self::Forgotten => "forgotten",
+            Self::Released => "released",
         }
     }
 
@@ -121,8 +130,6 @@ pub struct End {
     pub expiry: Expiry,
     /// Whether somebody asked for that expiry.
     pub promise: Promise,
-    /// Until when the key is busy after a failure.
-    pub retry_at: Option<Until>,
 }
 
 /// One attempt: one row of a store.
@@ -159,6 +166,9 @@ pub struct Attempt {
     pub lease: Duration,
     /// The end of its lease.
     pub until: Until,
+    /// Until when its key stays busy though nobody holds it: after a failure
+    /// (`--retry-after`), or from the start (`--min-hold`).
+    pub rests_until: Option<Until>,
     /// When it was claimed.
     pub started: WallMs,
     /// How it ended; absent while it runs.

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use super::attempt::{Attempt, CommandSummary, Origin, State};
+use super::fence::Fence;
 use super::fingerprint::Fingerprint;
 use super::holder::Life;
 use super::id::{OperationId, Token};
@@ -15,18 +16,20 @@ use super::key::Subject;
 use super::time::{Now, WallMs};
 
 /// Whether a record in force is set aside (`--rerun`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rerun {
     /// Run even if recorded.
     Yes,
     /// Replay what is recorded.
+    #[default]
     No,
 }
 
 /// What to do about an interrupted attempt (`--on-crash`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnCrash {
     /// Run again, under the same idempotency key.
+    #[default]
     Rerun,
     /// Refuse until a person has decided.
     Stop,
@@ -45,17 +48,42 @@ pub struct Request {
     pub fingerprint: Fingerprint,
     /// The command, in short.
     pub command: CommandSummary,
+    /// How long the claim lasts unless it is renewed.
+    pub lease: Duration,
+    /// What depends on the kind of the chain.
+    pub terms: Terms,
+}
+
+/// What a caller asks for, as far as it depends on the kind of the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Terms {
+    /// To run once.
+    Once(OnceTerms),
+    /// To hold a name.
+    Lease(LeaseTerms),
+}
+
+/// How an operation is to run once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnceTerms {
     /// Whether a record in force is set aside.
     pub rerun: Rerun,
     /// What to do about an interrupted attempt.
     pub on_crash: OnCrash,
     /// The most attempts of one operation.
     pub max_attempts: Option<u32>,
-    /// How long the claim lasts unless it is renewed.
-    pub lease: Duration,
     /// The start of the present calendar period: what began before it, and is
     /// over, counts as absent.
     pub since: Option<WallMs>,
+}
+
+/// How a name is to be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseTerms {
+    /// It is had only while fewer than this many hold it.
+    pub slots: u32,
+    /// How long it is kept at least, even if its holder is done sooner.
+    pub min_hold: Duration,
 }
 
 /// An attempt and what is known of its holder.
@@ -69,7 +97,8 @@ pub struct Seen {
 
 impl Seen {
     /// Whether the holder still counts: a living one always does, a dead one
-    /// never, and one of whom nothing is known as long as its lease lasts.
+    /// never, and one of whom nothing is known as long as its lease lasts. (Whoever
+    /// holds a lease counts by other rules: [`Seen::holds`].)
     #[must_use]
     pub fn counts(&self, now: &Now) -> bool {
         self.attempt.state == State::Running
@@ -92,7 +121,7 @@ impl Seen {
             && match self.attempt.state {
                 State::Failed | State::Interrupted => true,
                 State::Running => !self.counts(now),
-                State::Done | State::Forgotten => false,
+                State::Done | State::Forgotten | State::Released => false,
             }
     }
 }
@@ -125,8 +154,9 @@ pub struct Plan {
     pub number: u32,
     /// Why it is made.
     pub origin: Origin,
-    /// The running attempt whose holder is gone: to be marked interrupted.
-    pub supersedes: Option<Seen>,
+    /// The running attempts whose holders have lost their right: to be marked
+    /// interrupted.
+    pub supersedes: Vec<Seen>,
     /// The interrupted attempt whose operation goes on, to be told about.
     pub takes_over: Option<Attempt>,
 }
@@ -140,6 +170,8 @@ pub struct Busy {
     pub why: BusyWhy,
     /// When it makes sense to ask again, if that is known.
     pub retry_after: Option<Duration>,
+    /// The attempts whose holders live, any of whose ends may change the answer.
+    pub living: Vec<Fence>,
 }
 
 /// Why a key cannot be had now.
@@ -147,7 +179,8 @@ pub struct Busy {
 pub enum BusyWhy {
     /// Its holder has it.
     Held(Life),
-    /// It failed and rests (`--retry-after`).
+    /// It rests: after a failure (`--retry-after`), or because it is to be kept
+    /// for longer than it was needed (`--min-hold`).
     Resting,
 }
 
@@ -171,10 +204,17 @@ pub enum UnresolvedWhy {
 
 /// Says what the caller may do.
 ///
-/// `chain` has the newest attempts of the key, newest first, down to the first
-/// that is not a `--rerun` (or the last there is).
+/// `chain` has the newest attempts of the key, newest first: to run once, down to
+/// the first that is not a `--rerun` (or the last there is), and of a lease all.
 #[must_use]
 pub fn decide(chain: &[Seen], request: &Request, now: &Now) -> Decision {
+    match &request.terms {
+        Terms::Once(terms) => decide_once(chain, request, terms, now),
+        Terms::Lease(terms) => lease::decide_lease(chain, request, *terms, now),
+    }
+}
+
+fn decide_once(chain: &[Seen], request: &Request, terms: &OnceTerms, now: &Now) -> Decision {
     let Some(newest) = chain.first() else {
         return Decision::Run(plan(None, request, Continues::Nothing));
     };
@@ -186,7 +226,7 @@ pub fn decide(chain: &[Seen], request: &Request, now: &Now) -> Decision {
         return Decision::Run(plan(newest, request, Continues::Nothing));
     };
     let attempt = &seen.attempt;
-    let earlier = request.since.is_some_and(|since| attempt.started < since);
+    let earlier = terms.since.is_some_and(|since| attempt.started < since);
     if earlier && !seen.counts(now) {
         return Decision::Run(plan(newest, request, Continues::Nothing));
     }
@@ -197,52 +237,59 @@ pub fn decide(chain: &[Seen], request: &Request, now: &Now) -> Decision {
             retry_after: attempt.until.left(now),
             attempt: attempt.clone(),
             why: BusyWhy::Held(seen.life),
+            living: if seen.life == Life::Alive { vec![attempt.fence] } else { Vec::new() },
         }),
         State::Done if !seen.expired(now) => {
             if !same {
                 return Decision::Mismatch(attempt.clone());
             }
-            match request.rerun {
+            match terms.rerun {
                 Rerun::No => Decision::Replay(attempt.clone()),
                 Rerun::Yes => Decision::Run(plan(newest, request, Continues::Record)),
             }
         }
-        State::Done | State::Forgotten => Decision::Run(plan(newest, request, Continues::Nothing)),
-        State::Failed => after_failure(newest, attempt, request, now),
-        State::Running | State::Interrupted => after_crash(newest, attempt, request),
+        State::Done | State::Forgotten | State::Released => {
+            Decision::Run(plan(newest, request, Continues::Nothing))
+        }
+        State::Failed => after_failure(newest, attempt, (request, terms), now),
+        State::Running | State::Interrupted => after_crash(newest, attempt, (request, terms)),
     }
 }
 
 fn after_failure(
     newest: Option<&Seen>,
     failed: &Attempt,
-    request: &Request,
+    (request, terms): (&Request, &OnceTerms),
     now: &Now,
 ) -> Decision {
     let same = failed.fingerprint == request.fingerprint;
-    if same && exhausted(failed, request) {
+    if same && exhausted(failed, terms) {
         return unresolved(failed, UnresolvedWhy::Exhausted);
     }
-    let rest = failed.end.as_ref().and_then(|end| end.retry_at.as_ref());
-    if let Some(left) = rest.and_then(|until| until.left(now)) {
+    if let Some(left) = failed.rests_until.as_ref().and_then(|until| until.left(now)) {
         return Decision::Busy(Busy {
             attempt: failed.clone(),
             why: BusyWhy::Resting,
             retry_after: Some(left),
+            living: Vec::new(),
         });
     }
     let continues = if same { Continues::Operation(failed) } else { Continues::Nothing };
     Decision::Run(plan(newest, request, continues))
 }
 
-fn after_crash(newest: Option<&Seen>, crashed: &Attempt, request: &Request) -> Decision {
+fn after_crash(
+    newest: Option<&Seen>,
+    crashed: &Attempt,
+    (request, terms): (&Request, &OnceTerms),
+) -> Decision {
     if crashed.fingerprint != request.fingerprint {
         return Decision::Mismatch(crashed.clone());
     }
-    if request.on_crash == OnCrash::Stop {
+    if terms.on_crash == OnCrash::Stop {
         return unresolved(crashed, UnresolvedWhy::Interrupted);
     }
-    if exhausted(crashed, request) {
+    if exhausted(crashed, terms) {
         return unresolved(crashed, UnresolvedWhy::Exhausted);
     }
     Decision::Run(plan(newest, request, Continues::Crashed(crashed)))
@@ -252,8 +299,8 @@ fn unresolved(attempt: &Attempt, why: UnresolvedWhy) -> Decision {
     Decision::Unresolved(Unresolved { attempt: attempt.clone(), why })
 }
 
-fn exhausted(attempt: &Attempt, request: &Request) -> bool {
-    request.max_attempts.is_some_and(|most| attempt.number >= most)
+fn exhausted(attempt: &Attempt, terms: &OnceTerms) -> bool {
+    terms.max_attempts.is_some_and(|most| attempt.number >= most)
 }
 
 /// What the next attempt goes on with.
@@ -284,7 +331,11 @@ fn plan(newest: Option<&Seen>, request: &Request, continues: Continues<'_>) -> B
             Continues::Record => Origin::Rerun,
             _ => Origin::Ordinary,
         },
-        supersedes: newest.filter(|seen| seen.attempt.state == State::Running).cloned(),
+        supersedes: newest
+            .filter(|seen| seen.attempt.state == State::Running)
+            .cloned()
+            .into_iter()
+            .collect(),
         takes_over: match continues {
             Continues::Crashed(before) => Some(before.clone()),
             _ => None,
@@ -292,5 +343,6 @@ fn plan(newest: Option<&Seen>, request: &Request, continues: Continues<'_>) -> B
     })
 }
 
+mod lease;
 #[cfg(test)]
 mod tests;

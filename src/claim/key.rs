@@ -112,6 +112,8 @@ impl fmt::Display for Namespace {
 pub enum Kind {
     /// A command that runs once per key.
     Once,
+    /// A name that is held for a while.
+    Lease,
 }
 
 impl Kind {
@@ -120,7 +122,14 @@ impl Kind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Once => "once",
+            Self::Lease => "lease",
         }
+    }
+
+    /// Reads the word that [`Kind::as_str`] writes.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Once, Self::Lease].into_iter().find(|kind| kind.as_str() == word)
     }
 }
 

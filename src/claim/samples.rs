@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::{Attempt, CommandSummary, End, Origin, Promise, Remains, State};
-use super::decide::{OnCrash, Request, Rerun};
+use super::decide::{LeaseTerms, OnceTerms, Request, Terms};
 use super::fence::Fence;
 use super::fingerprint::{Field, FieldDigest, Fingerprint};
 use super::holder::{Holder, PidNamespace, StartTime};
@@ -32,12 +32,17 @@ pub(crate) fn request(token: u8) -> Request {
         new_operation: OperationId([token; 16]),
         fingerprint: fingerprint("a"),
         command: CommandSummary { word: "true".into(), words: 1 },
-        rerun: Rerun::No,
-        on_crash: OnCrash::Rerun,
-        max_attempts: None,
         lease: Duration::from_secs(60),
-        since: None,
+        terms: Terms::Once(OnceTerms::default()),
     }
+}
+
+/// A request for one of so many slots, held for so long at least.
+pub(crate) fn lease_request(token: u8, slots: u32, min_hold: Duration) -> Request {
+    let mut request = request(token);
+    request.subject.kind = Kind::Lease;
+    request.terms = Terms::Lease(LeaseTerms { slots, min_hold });
+    request
 }
 
 pub(crate) fn holder() -> Holder {
@@ -60,7 +65,6 @@ pub(crate) fn attempt(generation: u8, state: State) -> Attempt {
         output: None,
         expiry: Expiry::Never,
         promise: Promise::Default,
-        retry_at: None,
     };
     Attempt {
         generation: i64::from(generation),
@@ -78,6 +82,7 @@ pub(crate) fn attempt(generation: u8, state: State) -> Attempt {
         remains: Remains::Possible,
         lease: Duration::from_secs(60),
         until: Until::after(&now(0), Duration::from_secs(60)),
+        rests_until: None,
         started: now(0).wall,
         end: (state != State::Running).then_some(end),
     }

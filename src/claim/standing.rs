@@ -3,6 +3,7 @@
 use super::attempt::State;
 use super::decide::Seen;
 use super::holder::Life;
+use super::key::Kind;
 use super::time::Now;
 
 /// The state of a key.
@@ -24,6 +25,12 @@ pub enum Standing {
     Interrupted,
     /// It was dropped on purpose.
     Forgotten,
+    /// A name that somebody holds.
+    Held,
+    /// A name that nobody holds.
+    Released,
+    /// A name that nobody holds and that is kept all the same (`--min-hold`).
+    Resting,
 }
 
 impl Standing {
@@ -39,12 +46,35 @@ impl Standing {
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
             Self::Forgotten => "forgotten",
+            Self::Held => "held",
+            Self::Released => "released",
+            Self::Resting => "resting",
         }
     }
 
     /// The state of one attempt.
     #[must_use]
-    pub fn of_attempt(seen: &Seen, now: &Now) -> Self {
+    pub fn of_attempt(seen: &Seen, kind: Kind, now: &Now) -> Self {
+        match kind {
+            Kind::Once => Self::of_run(seen, now),
+            Kind::Lease => Self::of_holding(seen, now),
+        }
+    }
+
+    fn of_holding(seen: &Seen, now: &Now) -> Self {
+        match (seen.attempt.state, seen.holds(now)) {
+            (State::Running, Some(_)) if seen.life == Life::Orphaned => Self::Orphaned,
+            (State::Running, Some(_)) => Self::Held,
+            (State::Forgotten, _) => Self::Forgotten,
+            _ if seen.keeps(now).is_some() => Self::Resting,
+            (State::Running, None) if seen.life == Life::Gone => Self::Interrupted,
+            (State::Running, None) => Self::Expired,
+            (State::Interrupted, _) => Self::Interrupted,
+            (State::Released | State::Done | State::Failed, _) => Self::Released,
+        }
+    }
+
+    fn of_run(seen: &Seen, now: &Now) -> Self {
         match seen.attempt.state {
             State::Running if !seen.counts(now) => Self::Interrupted,
             State::Running if seen.life == Life::Orphaned => Self::Orphaned,
@@ -54,35 +84,47 @@ impl Standing {
             State::Failed => Self::Failed,
             State::Interrupted => Self::Interrupted,
             State::Forgotten => Self::Forgotten,
+            State::Released => Self::Released,
         }
     }
 
     /// The state of a key, from its attempts, newest first.
     #[must_use]
-    pub fn of_key(chain: &[Seen], now: &Now) -> Self {
-        deciding(chain, now).map_or(Self::Absent, |seen| Self::of_attempt(seen, now))
+    pub fn of_key(chain: &[Seen], kind: Kind, now: &Now) -> Self {
+        deciding(chain, kind, now).map_or(Self::Absent, |seen| Self::of_attempt(seen, kind, now))
     }
 }
 
-/// The attempt that says what state a key is in: the newest, but a `--rerun`
-/// that came to nothing is passed over.
+/// The attempt that says what state a key is in: to run once the newest, but a
+/// `--rerun` that came to nothing is passed over; of a lease, one that keeps it
+/// before one that is over.
 #[must_use]
-pub fn deciding<'a>(chain: &'a [Seen], now: &Now) -> Option<&'a Seen> {
-    chain.iter().find(|seen| !seen.is_passed_over(now))
+pub fn deciding<'a>(chain: &'a [Seen], kind: Kind, now: &Now) -> Option<&'a Seen> {
+    match kind {
+        Kind::Once => chain.iter().find(|seen| !seen.is_passed_over(now)),
+        Kind::Lease => {
+            let holds = chain.iter().find(|seen| seen.holds(now).is_some());
+            let keeps = || chain.iter().find(|seen| seen.keeps(now).is_some());
+            holds.or_else(keeps).or(chain.first())
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::samples::{attempt, now};
+    use super::super::time::Until;
     use super::*;
 
     fn standing(state: State, life: Life) -> Standing {
-        Standing::of_key(&[Seen { attempt: attempt(1, state), life }], &now(0))
+        Standing::of_key(&[Seen { attempt: attempt(1, state), life }], Kind::Once, &now(0))
     }
 
     #[test]
     fn every_state_has_its_word() {
-        assert_eq!(Standing::of_key(&[], &now(0)), Standing::Absent);
+        assert_eq!(Standing::of_key(&[], Kind::Once, &now(0)), Standing::Absent);
         assert_eq!(standing(State::Running, Life::Alive), Standing::Running);
         assert_eq!(standing(State::Running, Life::Orphaned), Standing::Orphaned);
         assert_eq!(standing(State::Running, Life::Gone), Standing::Interrupted);
@@ -90,5 +132,21 @@ mod tests {
         assert_eq!(standing(State::Failed, Life::Gone), Standing::Failed);
         assert_eq!(standing(State::Interrupted, Life::Gone), Standing::Interrupted);
         assert_eq!(standing(State::Forgotten, Life::Gone), Standing::Forgotten);
+    }
+
+    #[test]
+    fn a_name_is_held_rests_or_is_over() {
+        let of = |state, life, at_ms| {
+            let chain = [Seen { attempt: attempt(1, state), life }];
+            Standing::of_key(&chain, Kind::Lease, &now(at_ms))
+        };
+        assert_eq!(of(State::Running, Life::Alive, 0), Standing::Held);
+        assert_eq!(of(State::Running, Life::Orphaned, 0), Standing::Orphaned);
+        assert_eq!(of(State::Running, Life::Gone, 0), Standing::Interrupted);
+        assert_eq!(of(State::Running, Life::Alive, 60_000), Standing::Expired);
+        assert_eq!(of(State::Released, Life::Gone, 0), Standing::Released);
+        let mut resting = Seen { attempt: attempt(1, State::Released), life: Life::Gone };
+        resting.attempt.rests_until = Some(Until::after(&now(0), Duration::from_secs(1)));
+        assert_eq!(Standing::of_key(&[resting], Kind::Lease, &now(0)), Standing::Resting);
     }
 }

@@ -5,18 +5,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::run::RunArgs;
+use super::{KeyArgs, values};
 use crate::claim::duration::Limit;
 use crate::claim::fingerprint::Part;
 use crate::claim::outcome::RecordPolicy;
 use crate::claim::size::SizeLimit;
-use crate::exit;
-
-use super::KeyArgs;
-use super::values::{self, ReportTarget};
 
 /// Run a command once per key, and replay its output and exit status
 #[derive(Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(override_usage = "doubletap once [OPTIONS] KEY -- COMMAND [ARG]...")]
 pub struct OnceArgs {
     /// The key.
@@ -47,18 +44,6 @@ pub struct OnceArgs {
     #[arg(long, value_name = "WHAT", value_parser = values::part)]
     pub fingerprint: Vec<Part>,
 
-    /// While the key is busy, wait up to this long, or forever
-    #[arg(short, long, value_name = "DUR", value_parser = values::wait, conflicts_with = "nonblock")]
-    pub wait: Option<Limit>,
-
-    /// Do not wait (the default)
-    #[arg(short, long)]
-    pub nonblock: bool,
-
-    /// Exit with this status when the key is busy [default: 75]
-    #[arg(short = 'E', long, value_name = "N")]
-    conflict_exit_code: Option<u8>,
-
     /// What to do about an interrupted attempt [default: rerun]
     #[arg(long, value_name = "WHAT")]
     on_crash: Option<OnCrashArg>,
@@ -70,15 +55,6 @@ pub struct OnceArgs {
     /// How long a claim lasts unless it is renewed [default: 60s]
     #[arg(long, value_name = "DUR", value_parser = values::claim_ttl)]
     claim_ttl: Option<Duration>,
-
-    /// End the command after this long; that is a failure
-    #[arg(long, value_name = "DUR", value_parser = values::positive)]
-    pub timeout: Option<Duration>,
-
-    /// Kill a command that was told to end and has not after this long
-    /// [default: 10s after --timeout, never after a signal]
-    #[arg(long, value_name = "DUR", value_parser = values::any_duration)]
-    pub kill_after: Option<Duration>,
 
     /// Keep this much of the output, or none for no limit [default: 16MiB]
     #[arg(long, value_name = "SIZE", value_parser = values::size_limit, conflicts_with = "no_output")]
@@ -104,13 +80,9 @@ pub struct OnceArgs {
     #[arg(long)]
     pub fail_open: bool,
 
-    /// Write one JSON line about this call to FILE or fd:N
-    #[arg(long, value_name = "FILE", value_parser = values::report())]
-    pub report: Option<ReportTarget>,
-
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<OsString>,
+    /// What every verb is told that runs a command.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// The defaults. They stand here and not in the attributes above, since clap
@@ -119,11 +91,6 @@ impl OnceArgs {
     /// Which ends are recorded.
     pub fn record(&self) -> &RecordPolicy {
         self.record.as_ref().unwrap_or(&RecordPolicy::Success)
-    }
-
-    /// The exit status of a busy key.
-    pub fn conflict_exit_code(&self) -> u8 {
-        self.conflict_exit_code.unwrap_or(exit::BUSY)
     }
 
     /// What to do about an interrupted attempt.

@@ -2,16 +2,49 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+
+use crate::claim::key::Kind;
 
 use super::{KeyArgs, values};
+
+/// What a key is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KindArg {
+    /// A command that runs once
+    Once,
+    /// A name that is held
+    Lease,
+}
+
+/// A key, and what it is about.
+#[derive(Args, Clone, Debug)]
+pub struct SubjectArgs {
+    /// The key.
+    #[command(flatten)]
+    pub key: KeyArgs,
+
+    /// What the key is about [default: once]
+    #[arg(long, value_name = "KIND")]
+    kind: Option<KindArg>,
+}
+
+impl SubjectArgs {
+    /// What the key is about.
+    pub fn kind(&self) -> Kind {
+        match self.kind {
+            Some(KindArg::Lease) => Kind::Lease,
+            Some(KindArg::Once) | None => Kind::Once,
+        }
+    }
+}
 
 /// Show what is known of a key
 #[derive(Args, Debug)]
 pub struct ShowArgs {
     /// The key.
     #[command(flatten)]
-    pub key: KeyArgs,
+    pub subject: SubjectArgs,
 
     /// Print one JSON document
     #[arg(long)]
@@ -47,7 +80,7 @@ pub struct ListArgs {
 pub struct ForgetArgs {
     /// The key.
     #[command(flatten)]
-    pub key: KeyArgs,
+    pub subject: SubjectArgs,
 
     /// Drop it even while its holder lives
     #[arg(long)]

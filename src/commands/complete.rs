@@ -1,7 +1,7 @@
 //! `complete KEY --unresolved`: says how an interrupted attempt ended.
 
 use crate::claim::attempt::State;
-use crate::claim::key::Subject;
+use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::cli::CompleteArgs;
 use crate::exit::{self, Ending, Refusal};
@@ -11,7 +11,7 @@ use super::Context;
 
 /// Records what a person found out.
 pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Ending> {
-    let subject = context.subject(args.key.key())?;
+    let subject = context.subject(Kind::Once, args.key.key())?;
     let Some(mut store) = context.open_existing()? else {
         return Err(missing(&subject));
     };

@@ -61,13 +61,13 @@ impl Context {
         })
     }
 
-    /// A key's chain in the namespace of this call.
-    pub(super) fn subject(&self, key: &Key) -> anyhow::Result<Subject> {
+    /// A chain of this kind in the namespace of this call.
+    pub(super) fn subject(&self, kind: Kind, key: &Key) -> anyhow::Result<Subject> {
         let namespace = match &self.namespace {
             Some(named) => named.clone(),
             None => Namespace::new("default")?,
         };
-        Ok(Subject { kind: Kind::Once, namespace, key: key.clone() })
+        Ok(Subject { kind, namespace, key: key.clone() })
     }
 
     /// The namespace that was named, if one was.
@@ -171,4 +171,11 @@ fn default_store() -> anyhow::Result<PathBuf> {
     })?;
     let folder = folders.state_dir().unwrap_or_else(|| folders.data_local_dir());
     Ok(folder.join("doubletap.db"))
+}
+
+/// 128 random bits, for a token or an operation.
+pub(super) fn random() -> anyhow::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).context("the kernel gives no random bytes")?;
+    Ok(bytes)
 }

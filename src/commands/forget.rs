@@ -8,7 +8,7 @@ use super::Context;
 
 /// Drops a key; a living holder needs `--force`, and is named.
 pub(super) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Ending> {
-    let subject = context.subject(args.key.key())?;
+    let subject = context.subject(args.subject.kind(), args.subject.key.key())?;
     let Some(mut store) = context.open_existing()? else {
         return Err(Context::absent(&subject));
     };

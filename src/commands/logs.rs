@@ -4,6 +4,7 @@
 use anyhow::{Context as _, anyhow};
 
 use crate::claim::attempt::{Attempt, Extent, OutputSummary, State};
+use crate::claim::key::Kind;
 use crate::cli::LogsArgs;
 use crate::exit::Ending;
 use crate::process::frames::Stream;
@@ -15,7 +16,7 @@ use super::playing::{Targets, play};
 
 /// Prints what is there so far; an absent key is an error of its own.
 pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> {
-    let subject = context.subject(args.key.key())?;
+    let subject = context.subject(Kind::Once, args.key.key())?;
     let Some(mut store) = context.open_to_read()? else {
         return Err(Context::absent(&subject));
     };

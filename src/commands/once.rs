@@ -1,62 +1,48 @@
 //! `once KEY -- COMMAND`: runs a command once per key and replays its end.
 //!
-//! `ask` turns the arguments into a request, `wait` waits for a busy key,
-//! `attempt` runs the command under a claim that `keeper` renews, `validate` has
-//! its result looked at, `spend` records how it ended, `replay` gives a recorded
-//! end again, and `account` writes the report line.
+//! `ask` turns the arguments into a request, `attempt` runs the command, `validate` has a result looked at,
+//! `spend` records how the command ended, and `replay` gives a recorded end
+//! again. What it shares with other verbs that run a command is in `call`.
 
-mod account;
 mod ask;
 mod attempt;
-mod keeper;
 mod replay;
 mod spend;
 mod validate;
-mod wait;
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::anyhow;
 
 use crate::claim::attempt::Attempt;
-use crate::claim::decide::{Busy, BusyWhy, Decision, Request, Unresolved};
-use crate::claim::held::Claim;
-use crate::claim::holder::{Claimant, Life};
+use crate::claim::decide::{Busy, Decision, Terms, Unresolved};
+use crate::claim::key::Kind;
 use crate::claim::period::Calendar;
 use crate::claim::time::Clock as _;
 use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
-use crate::process::host;
-use crate::process::launch::Newborn;
-use crate::process::live::LiveFile;
-use crate::process::signals::Signals;
-use crate::process::wake::Waker;
+use crate::process::launch::Streams;
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
-use crate::store::{Answer, Store as _};
 
 use super::Context;
-use account::Account;
+use super::call::account::Account;
+use super::call::wait::{Woken, is_held_above};
+use super::call::{Asked, Call, Won};
 use replay::Recorded;
-use wait::{Waiting, Woken, is_held_above};
 
 /// One call of `once`.
-struct Call<'a> {
-    context: &'a Context,
+struct Once<'a> {
+    call: Call<'a>,
     args: &'a OnceArgs,
-    request: Request,
     calendar: Option<Calendar>,
-    live: LiveFile,
-    waker: Waker,
-    signals: Option<Signals>,
-    waiting: Waiting,
-    account: &'a mut Account,
 }
 
 /// How far a call came without having run anything.
 enum Step {
     /// It may run.
-    Won(SqliteStore, Claim, Newborn),
+    Won(SqliteStore, Box<Won>),
     /// There is an end to be given again.
     Replay(SqliteStore, Box<Recorded>),
     /// It is over.
@@ -65,8 +51,9 @@ enum Step {
 
 /// Runs the command, or gives the recorded end again.
 pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> {
-    let mut account = Account::open(context, args, &context.subject(args.key.key())?)?;
-    let ending = Call::new(context, args, &mut account).and_then(Call::run);
+    let subject = context.subject(Kind::Once, args.key.key())?;
+    let mut account = Account::open(context, args.run.report.as_ref(), &subject)?;
+    let ending = Once::new(context, args, &mut account).and_then(Once::run);
     if ending.is_err() && !account.is_settled() {
         account.settle(CallOutcome::Error);
     }
@@ -74,25 +61,15 @@ pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> 
     ending
 }
 
-impl<'a> Call<'a> {
+impl<'a> Once<'a> {
     fn new(
         context: &'a Context,
         args: &'a OnceArgs,
         account: &'a mut Account,
     ) -> anyhow::Result<Self> {
         let request = ask::request(context, args)?;
-        account.asked(&request.fingerprint);
-        Ok(Self {
-            context,
-            args,
-            calendar: ask::calendar(args)?,
-            live: context.live_file(),
-            waker: Waker::default(),
-            signals: None,
-            waiting: Waiting::new(args.wait),
-            account,
-            request,
-        })
+        let calendar = ask::calendar(args)?;
+        Ok(Self { call: Call::new(context, &args.run, request, account), args, calendar })
     }
 
     fn run(mut self) -> anyhow::Result<Ending> {
@@ -103,40 +80,55 @@ impl<'a> Call<'a> {
     }
 
     fn run_or_replay(&mut self) -> anyhow::Result<Ending> {
-        match self.step() {
-            Ok(Step::Won(store, claim, newborn)) => self.run_claimed(store, claim, newborn),
-            Ok(Step::Replay(store, recorded)) => Ok(self.replay(store, &recorded)),
-            Ok(Step::Over(ending)) => Ok(ending),
-            Err(error) if self.args.fail_open => {
-                self.context.voice.warn(&format!(
-                    "{}: running unguarded, because {error:#}",
-                    self.request.subject.key
-                ));
-                self.run_unguarded()
+        let opened = Instant::now();
+        let mut store = match self.call.context.open_to_write() {
+            Ok(store) => store,
+            Err(error) => return self.or_unguarded(error.into()),
+        };
+        self.call.account.in_store(opened);
+        loop {
+            match self.step(store) {
+                Ok(Step::Won(won_in, won)) => match self.run_claimed(won_in, *won)? {
+                    ControlFlow::Break(ending) => return Ok(ending),
+                    ControlFlow::Continue(again) => store = again,
+                },
+                Ok(Step::Replay(store, recorded)) => return Ok(self.replay(store, &recorded)),
+                Ok(Step::Over(ending)) => return Ok(ending),
+                Err(error) => return self.or_unguarded(error),
             }
-            Err(error) => Err(error),
         }
     }
 
+    /// A store that cannot be used is an error, unless that was allowed for.
+    fn or_unguarded(&mut self, error: anyhow::Error) -> anyhow::Result<Ending> {
+        if !self.args.fail_open {
+            return Err(error);
+        }
+        self.call.context.voice.warn(&format!(
+            "{}: running unguarded, because {error:#}",
+            self.call.request.subject.key
+        ));
+        self.run_unguarded()
+    }
+
     /// Asks, waits and claims until there is something to do.
-    fn step(&mut self) -> anyhow::Result<Step> {
-        let opened = Instant::now();
-        let mut store = self.context.open_to_write()?;
-        self.account.in_store(opened);
+    fn step(&mut self, mut store: SqliteStore) -> anyhow::Result<Step> {
         let mut vanished = None;
         loop {
             // A wait may last into the next period.
             if let Some(calendar) = &self.calendar {
-                self.request.since = Some(calendar.period(self.context.clock.now().wall)?.start);
+                let since = calendar.period(self.call.context.clock.now().wall)?.start;
+                self.call.request.terms = Terms::Once(ask::terms(self.args, Some(since)));
             }
-            let given = self.waiting.given(&mut store, &self.request)?;
+            let given = self.call.waiting.given(&mut store, &self.call.request)?;
             let replay = match given {
                 Some(attempt) => attempt,
                 None => match self.decide(&mut store)? {
-                    Decided::Won(claim, newborn) => return Ok(Step::Won(store, claim, newborn)),
+                    Decided::Won(won) => return Ok(Step::Won(store, won)),
                     Decided::Replay(attempt) => attempt,
                     Decided::Over(ending) => return Ok(Step::Over(ending)),
-                    Decided::Busy(busy) => match self.wait(&busy)? {
+                    Decided::Again => continue,
+                    Decided::Busy(busy) => match self.call.wait(&busy)? {
                         Woken::Again => continue,
                         Woken::Over(ending) => return Ok(Step::Over(ending)),
                     },
@@ -149,88 +141,59 @@ impl<'a> Call<'a> {
             // Pruned between two readings: what is there now decides. If it is
             // still there, its output is not.
             if vanished.replace(fence) == Some(fence) {
-                return Err(anyhow!(self.context.topic(&self.request.subject).damaged()));
+                let topic = self.call.context.topic(&self.call.request.subject);
+                return Err(anyhow!(topic.damaged()));
             }
         }
     }
 
-    /// One look, and one claim where the look does not settle it.
     fn decide(&mut self, store: &mut SqliteStore) -> anyhow::Result<Decided> {
-        let began = Instant::now();
-        let mut decision = store.look(&self.request, &mut self.live)?;
-        if !matches!(decision, Decision::Replay(_) | Decision::Busy(_) | Decision::Mismatch(_)) {
-            // From here on a signal must not end us with a claim in hand.
-            if self.signals.is_none() {
-                self.signals = Some(Signals::take_over()?);
-            }
-            let newborn = self.fork()?;
-            let holder = host::ourselves(&self.context.clock);
-            let claimant = Claimant { holder, group: Some(newborn.group()) };
-            let answer = store.claim(&self.request, &claimant, &mut self.live);
-            decision = match answer {
-                Ok(Answer::Won(claim)) => {
-                    self.account.in_store(began);
-                    return Ok(Decided::Won(claim, newborn));
-                }
-                Ok(Answer::Not(decision)) => *decision,
-                Err(error) => {
-                    let told = self.signals.as_mut().and_then(Signals::told_to_end);
-                    let Some(signal) = told else { return Err(error.into()) };
-                    self.account.settle(CallOutcome::Error);
-                    return Ok(Decided::Over(Ending::Signal(signal as u8)));
-                }
-            };
-        }
-        self.account.in_store(began);
+        let streams = if self.args.no_output { Streams::Inherited } else { Streams::Piped };
+        let decision = match self.call.ask(store, streams)? {
+            Asked::Won(won) => return Ok(Decided::Won(won)),
+            Asked::Over(ending) => return Ok(Decided::Over(ending)),
+            Asked::Again => return Ok(Decided::Again),
+            Asked::Not(decision) => *decision,
+        };
         Ok(match decision {
             Decision::Replay(attempt) => Decided::Replay(attempt),
             Decision::Busy(busy) => Decided::Busy(busy),
             // A call from inside the key's own command asks for something else
             // by its nature: it waits for itself before it differs.
-            Decision::Mismatch(first) if is_held_above(&first) => Decided::Over(self.nested(first)),
+            Decision::Mismatch(first) if is_held_above(&first) => {
+                Decided::Over(self.call.nested(first))
+            }
             Decision::Mismatch(first) => Decided::Over(self.mismatch(&first)),
             Decision::Unresolved(unresolved) => Decided::Over(self.unresolved(&unresolved)),
             Decision::Run(_) | Decision::Claimed(_) => {
-                return Err(anyhow!("{}: the store gave no answer", self.request.subject.key));
+                let key = &self.call.request.subject.key;
+                return Err(anyhow!("{key}: the store gave no answer"));
             }
         })
     }
 
     fn mismatch(&mut self, first: &Attempt) -> Ending {
-        let topic = self.context.topic(&self.request.subject);
-        self.context.voice.warn(&topic.mismatch(first, &self.request.fingerprint));
-        self.account.about(first);
-        self.account.settle(CallOutcome::Mismatch);
+        let topic = self.call.context.topic(&self.call.request.subject);
+        self.call.context.voice.warn(&topic.mismatch(first, &self.call.request.fingerprint));
+        self.call.account.about(first);
+        self.call.account.settle(CallOutcome::Mismatch);
         Ending::Status(exit::MISMATCH)
     }
 
-    fn nested(&mut self, attempt: Attempt) -> Ending {
-        let sentence = self.context.topic(&self.request.subject).nested();
-        let why = BusyWhy::Held(Life::Alive);
-        self.busy(&Busy { attempt, why, retry_after: None }, &sentence)
-    }
-
     fn unresolved(&mut self, unresolved: &Unresolved) -> Ending {
-        let topic = self.context.topic(&self.request.subject);
-        self.context.voice.warn(&topic.unresolved(unresolved));
-        self.account.about(&unresolved.attempt);
-        self.account.settle(CallOutcome::Unresolved);
+        let topic = self.call.context.topic(&self.call.request.subject);
+        self.call.context.voice.warn(&topic.unresolved(unresolved));
+        self.call.account.about(&unresolved.attempt);
+        self.call.account.settle(CallOutcome::Unresolved);
         Ending::Status(exit::UNRESOLVED)
-    }
-
-    fn busy(&mut self, busy: &Busy, sentence: &str) -> Ending {
-        self.context.voice.note(sentence);
-        self.account.about(&busy.attempt);
-        self.account.retry_after(busy.retry_after);
-        self.account.settle(CallOutcome::Busy);
-        Ending::Status(self.args.conflict_exit_code())
     }
 }
 
 /// What one look and one claim came to.
 enum Decided {
-    Won(Claim, Newborn),
+    Won(Box<Won>),
     Replay(Attempt),
     Busy(Busy),
     Over(Ending),
+    Again,
 }

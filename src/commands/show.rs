@@ -9,7 +9,7 @@ use super::context::{Context, print_answer};
 
 /// Shows a key; an absent one is an error of its own.
 pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> {
-    let subject = context.subject(args.key.key())?;
+    let subject = context.subject(args.subject.kind(), args.subject.key.key())?;
     let attempts = match context.open_to_read()? {
         Some(mut store) => store.chain(&subject)?,
         None => Vec::new(),

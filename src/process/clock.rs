@@ -36,8 +36,9 @@ fn wall() -> WallMs {
     WallMs(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, to_ms))
 }
 
-/// Counts on while the machine sleeps, where the kernel has such a clock.
-fn boot() -> BootMs {
+/// The boot clock: it counts on while the machine sleeps, where the kernel has
+/// such a clock.
+pub fn boot() -> BootMs {
     #[cfg(target_os = "linux")]
     const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
     #[cfg(not(target_os = "linux"))]

@@ -6,7 +6,7 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill, killpg};
@@ -16,14 +16,17 @@ use crate::claim::holder::Reach;
 use crate::claim::outcome::Outcome;
 
 use super::capture::{Captured, Pump};
+use super::clock;
 use super::descendants;
 use super::group::{self, Presence};
 use super::launch::Running;
 use super::raw::{self, Wait};
+use super::rules::{AfterLoss, Rules};
 use super::signals::{Arrival, Sender, Signals, tells_to_end, tells_us_alone};
 use super::source::Progress;
 use super::suspension::{Suspension, has_stopped};
 use super::wake::{Reason, Waker, wait_readable};
+use super::watch::{Right, Watch};
 
 /// How long a command that is to be stopped may take to end by itself.
 const KILL_AFTER: Duration = Duration::from_secs(10);
@@ -37,21 +40,6 @@ const LINGER: Duration = Duration::from_secs(3);
 
 /// The pause between two looks at who is left of a stopped command.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// Held by whoever is in a store's transaction, and by nobody while we are
-/// stopped: others must not wait for a lock of ours until somebody types `fg`.
-pub type Transacting = Mutex<()>;
-
-/// When a command is stopped.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
-    /// How long it may run.
-    pub timeout: Option<Duration>,
-    /// How long it may take to end once it is told to, before it is killed. By
-    /// default ten seconds after a timeout or a loss, and for ever after a
-    /// signal that was handed on: a graceful end takes the time it takes.
-    pub kill_after: Option<Duration>,
-}
 
 /// How a supervised command ended.
 #[derive(Debug)]
@@ -100,8 +88,8 @@ struct Supervision<'a> {
     drained: bool,
     told: Option<Signal>,
     handed_on: Vec<Signal>,
-    limits: Limits,
-    transacting: &'a Transacting,
+    rules: Rules<'a>,
+    watch: Option<Watch<'a>>,
     suspension: Suspension,
     timeout_at: Option<Instant>,
     stopped: Option<Stopped>,
@@ -128,7 +116,7 @@ pub fn supervise(
     pump: Option<Pump>,
     signals: &mut Signals,
     waker: &mut Waker,
-    (limits, transacting): (Limits, &Transacting),
+    rules: Rules<'_>,
     lasting: impl FnOnce(&mut Waker),
 ) -> io::Result<Ended> {
     let started = Instant::now();
@@ -142,10 +130,10 @@ pub fn supervise(
         status: None,
         told: None,
         handed_on: Vec::new(),
-        limits,
-        transacting,
+        rules,
+        watch: rules.tenure.map(Watch::new),
         suspension: Suspension::No,
-        timeout_at: limits.timeout.and_then(|timeout| started.checked_add(timeout)),
+        timeout_at: rules.limits.timeout.and_then(|timeout| started.checked_add(timeout)),
         stopped: None,
         kill_at: None,
         give_up_at: None,
@@ -226,11 +214,25 @@ impl Supervision<'_> {
         next.into_iter().flatten().min()
     }
 
+    /// Stops a command that has no right to run on; says how long to wait at the
+    /// most before looking again.
+    fn look_at_right(&mut self) -> Option<Duration> {
+        match self.watch.as_mut()?.look(clock::boot()) {
+            Right::Holds(left) => left,
+            Right::Ends(kill_after) => {
+                self.stop(Stopped::Lost, kill_after);
+                None
+            }
+        }
+    }
+
     fn wait(&mut self, brief: Option<Duration>) -> io::Result<()> {
-        let limit = self.limit(brief);
+        let right = self.look_at_right();
+        let limit = [self.limit(brief), right].into_iter().flatten().min();
         let [out, err] = self.pump.as_ref().map_or([None, None], Pump::fds);
         let (signals, waker) = (Some(self.signals.fd()), self.waker.fd());
-        let [_, _, out, err] = wait_readable([signals, waker, out, err], limit)?;
+        let alarm = self.watch.as_ref().and_then(Watch::fd);
+        let [_, _, out, err, _] = wait_readable([signals, waker, out, err, alarm], limit)?;
         if let (true, Some(pump)) = (out || err, &mut self.pump) {
             pump.pipes_are_ready();
             self.look_at_pump();
@@ -240,14 +242,14 @@ impl Supervision<'_> {
         for reason in self.waker.reasons() {
             match reason {
                 Reason::Drained => self.drained = true,
-                Reason::Lost => self.stop(Stopped::Lost),
+                Reason::Lost => self.stop(Stopped::Lost, self.grace_after_loss()),
                 Reason::Freed => {}
             }
         }
         let now = Instant::now();
         if self.status.is_none() && self.timeout_at.is_some_and(|at| now >= at) {
             self.timeout_at = None;
-            self.stop(Stopped::TimedOut);
+            self.stop(Stopped::TimedOut, self.rules.limits.kill_after.unwrap_or(KILL_AFTER));
         }
         self.drained |= self.leave_at.is_some_and(|at| now >= at);
         if self.kill_at.is_some_and(|at| now >= at) {
@@ -279,7 +281,7 @@ impl Supervision<'_> {
         }
         self.suspension.note(signal);
         if let (true, Some(grace), None) =
-            (tells_to_end(signal), self.limits.kill_after, self.kill_at)
+            (tells_to_end(signal), self.rules.limits.kill_after, self.kill_at)
         {
             self.kill_at = Some(Instant::now() + grace);
         }
@@ -312,7 +314,7 @@ impl Supervision<'_> {
         {
             return;
         }
-        let transacting = self.transacting;
+        let transacting = self.rules.transacting;
         let _nobody = transacting.lock().unwrap_or_else(PoisonError::into_inner);
         // It may have been called off while we waited.
         self.hand_on_what_has_come();
@@ -322,12 +324,19 @@ impl Supervision<'_> {
     }
 
     /// The command must not go on, and nobody who came from it either.
-    fn stop(&mut self, why: Stopped) {
+    fn stop(&mut self, why: Stopped, grace: Duration) {
         if self.stopped.is_none() {
             self.stopped = Some(why);
-            let grace = self.limits.kill_after.unwrap_or(KILL_AFTER);
+            self.watch = None;
             self.kill_at = Some(Instant::now() + grace);
             self.send_all(Signal::SIGTERM);
+        }
+    }
+
+    fn grace_after_loss(&self) -> Duration {
+        match self.rules.limits.after_loss {
+            AfterLoss::Graceful => self.rules.limits.kill_after.unwrap_or(KILL_AFTER),
+            AfterLoss::AtOnce => Duration::ZERO,
         }
     }
 

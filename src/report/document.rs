@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::claim::attempt::{Extent, Origin};
 use crate::claim::decide::Seen;
-use crate::claim::key::Subject;
+use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::standing::Standing;
 use crate::claim::time::{Expiry, Now, WallMs};
@@ -16,7 +16,7 @@ use super::line::HolderLine;
 /// A key and its attempts.
 #[derive(Debug, Serialize)]
 pub struct KeyDocument {
-    /// What the key is about: `once`.
+    /// What the key is about: `once` or `lease`.
     pub kind: &'static str,
     /// Its namespace.
     pub namespace: String,
@@ -109,19 +109,19 @@ pub fn key(subject: &Subject, chain: &[Seen], now: &Now) -> KeyDocument {
         kind: subject.kind.as_str(),
         namespace: subject.namespace.to_string(),
         key: subject.key.to_string(),
-        state: Standing::of_key(chain, now).as_str(),
-        attempts: chain.iter().map(|seen| attempt(seen, now)).collect(),
+        state: Standing::of_key(chain, subject.kind, now).as_str(),
+        attempts: chain.iter().map(|seen| attempt(seen, subject.kind, now)).collect(),
     }
 }
 
-fn attempt(seen: &Seen, now: &Now) -> AttemptDocument {
+fn attempt(seen: &Seen, kind: Kind, now: &Now) -> AttemptDocument {
     let attempt = &seen.attempt;
     let end = attempt.end.as_ref();
     let output = end.and_then(|end| end.output);
     AttemptDocument {
         generation: attempt.generation,
         attempt: attempt.number,
-        state: Standing::of_attempt(seen, now).as_str(),
+        state: Standing::of_attempt(seen, kind, now).as_str(),
         rerun: attempt.origin == Origin::Rerun,
         operation: attempt.operation.to_string(),
         fence: attempt.fence.0,

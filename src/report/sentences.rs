@@ -8,7 +8,7 @@ use crate::claim::decide::{Busy, BusyWhy, Unresolved, UnresolvedWhy};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::holder::{Life, Reach};
-use crate::claim::key::Subject;
+use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::WallMs;
 use crate::store::LostWhy;
@@ -37,7 +37,11 @@ impl Topic<'_> {
             dashed if dashed.starts_with('-') => format!("--key={}", quote(dashed)),
             plain => quote(plain),
         };
-        format!("doubletap {verb} {key}{rest}{}", self.options)
+        let kind = match self.subject.kind {
+            Kind::Once => "",
+            Kind::Lease => " --kind lease",
+        };
+        format!("doubletap {verb} {key}{kind}{rest}{}", self.options)
     }
 
     /// Who claimed an attempt, and how long ago.
@@ -68,6 +72,11 @@ impl Topic<'_> {
             BusyWhy::Held(_) => {
                 format!("{key}: busy: held by {}; --wait would wait for it", self.holder(attempt))
             }
+            BusyWhy::Resting if self.subject.kind == Kind::Lease => format!(
+                "{key}: busy: it is kept for another {} (--min-hold) after {}; --wait would wait for it",
+                for_people(busy.retry_after.unwrap_or_default()),
+                self.holder(attempt)
+            ),
             BusyWhy::Resting => format!(
                 "{key}: busy: it failed{} and rests for another {}",
                 attempt.outcome().map_or_else(String::new, |outcome| format!(" with {outcome}")),
@@ -206,6 +215,43 @@ impl Topic<'_> {
             "{}: the command ended with {outcome}, but that could not be recorded: {why}; to record it by hand: {}",
             self.key(),
             self.advise("complete", &settle),
+        )
+    }
+
+    /// A name was lost to somebody else.
+    #[must_use]
+    pub fn lease_lost(
+        &self,
+        why: LostWhy,
+        successor: Option<&Attempt>,
+        outcome: Outcome,
+    ) -> String {
+        let to = match (successor, why) {
+            (Some(attempt), _) => format!("it is held by {} now", self.holder(attempt)),
+            (None, LostWhy::Missing) => "it is not in the store any more".to_owned(),
+            (None, LostWhy::Superseded) => "somebody else took it, or it was forgotten".to_owned(),
+            (None, LostWhy::AlreadyDone) => "it was given back by somebody else".to_owned(),
+        };
+        format!("{}: the lease was lost: {to}; the command ended with {outcome}", self.key())
+    }
+
+    /// A lease that could not be renewed in time.
+    #[must_use]
+    pub fn not_renewed(&self, lease: Duration, outcome: Outcome) -> String {
+        format!(
+            "{}: the lease could not be renewed, and the command was stopped before its {} were over ({outcome})",
+            self.key(),
+            for_people(lease)
+        )
+    }
+
+    /// A lease that was not to be renewed.
+    #[must_use]
+    pub fn ran_out(&self, lease: Duration, outcome: Outcome) -> String {
+        format!(
+            "{}: the command was stopped before the {} of its lease were over ({outcome}); a longer --ttl, or no --no-renew, would let it run on",
+            self.key(),
+            for_people(lease)
         )
     }
 

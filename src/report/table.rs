@@ -3,7 +3,7 @@
 use crate::claim::attempt::{Attempt, Extent};
 use crate::claim::decide::Seen;
 use crate::claim::duration::for_people;
-use crate::claim::key::Subject;
+use crate::claim::key::{Kind, Subject};
 use crate::claim::standing::{Standing, deciding};
 use crate::claim::time::{Expiry, Now};
 
@@ -30,11 +30,11 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 /// One line of `list`: state, age, attempts, how it ended, namespace, key.
 #[must_use]
 pub fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<String> {
-    let newest = deciding(chain, now).map(|seen| &seen.attempt);
+    let newest = deciding(chain, subject.kind, now).map(|seen| &seen.attempt);
     let ended = newest.and_then(Attempt::outcome).map_or_else(|| "-".to_owned(), |o| o.to_string());
     let attempts = chain.iter().filter(|seen| !seen.attempt.is_tombstone()).count();
     vec![
-        Standing::of_key(chain, now).as_str().to_owned(),
+        Standing::of_key(chain, subject.kind, now).as_str().to_owned(),
         newest.map_or_else(String::new, |attempt| for_people(attempt.started.age(now.wall))),
         attempts.to_string(),
         ended,
@@ -52,7 +52,7 @@ pub fn list_head() -> Vec<String> {
 /// What `show` says.
 #[must_use]
 pub fn show(subject: &Subject, chain: &[Seen], now: &Now) -> String {
-    let state = Standing::of_key(chain, now).as_str();
+    let state = Standing::of_key(chain, subject.kind, now).as_str();
     let mut rows = vec![
         vec!["key".to_owned(), subject.key.to_string()],
         vec!["namespace".to_owned(), subject.namespace.to_string()],
@@ -62,17 +62,17 @@ pub fn show(subject: &Subject, chain: &[Seen], now: &Now) -> String {
         let attempt = &seen.attempt;
         let row = match (attempt.is_tombstone(), &attempt.end) {
             (true, Some(end)) => vec!["forgotten".to_owned(), timestamp(end.at)],
-            _ => vec![format!("attempt {}", attempt.generation), describe(seen, now)],
+            _ => vec![format!("attempt {}", attempt.generation), describe(seen, subject.kind, now)],
         };
         rows.push(row);
     }
     columns(&rows)
 }
 
-fn describe(seen: &Seen, now: &Now) -> String {
+fn describe(seen: &Seen, kind: Kind, now: &Now) -> String {
     let attempt = &seen.attempt;
     let mut parts = vec![
-        Standing::of_attempt(seen, now).as_str().to_owned(),
+        Standing::of_attempt(seen, kind, now).as_str().to_owned(),
         format!("started {}", timestamp(attempt.started)),
         format!(
             "{} by pid {} on {}",
@@ -90,11 +90,11 @@ fn describe(seen: &Seen, now: &Now) -> String {
             Extent::Whole => format!("{} bytes of output", output.bytes),
             Extent::Truncated => format!("the first {} bytes of its output", output.bytes),
         }));
-        let rest = end.retry_at.as_ref().and_then(|until| until.left(now));
-        parts.extend(rest.map(|left| format!("rests for another {}", for_people(left))));
         if let Expiry::At(at) = end.expiry {
             parts.push(format!("expires {}", timestamp(at)));
         }
     }
+    let rest = attempt.rests_until.as_ref().and_then(|until| until.left(now));
+    parts.extend(rest.map(|left| format!("rests for another {}", for_people(left))));
     parts.join(", ")
 }

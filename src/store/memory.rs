@@ -2,24 +2,26 @@
 //!
 //! Clones share their rows, as processes share a file. Nothing is durable.
 
+mod sweeping;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::claim::attempt::{
-    Attempt, Extent, Origin, OutputSummary, Ownership, Promise, Remains, State,
-};
+use crate::claim::attempt::{Attempt, Extent, OutputSummary, Ownership, Remains, State};
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::holder::Claimant;
-use crate::claim::key::{Namespace, Subject};
+use crate::claim::key::{Kind, Namespace, Subject};
 use crate::claim::outcome::Outcome;
-use crate::claim::time::{Clock, Now, Until, WallMs};
+use crate::claim::time::{Clock, Now, Until};
+
+use sweeping::{goes, replaced};
 
 use super::{
-    Answer, Chain, Completion, Dropped, Force, Frames, Hold, Liveness, LostWhy, Owned, Promised,
-    Spool, Store, StoreError, Sweep, SweepMode, Swept, Unrecorded, row, with_lives,
+    Answer, Chain, Completion, Dropped, Force, Frames, Hold, Liveness, LostWhy, Owned, Spool,
+    Store, StoreError, Sweep, SweepMode, Swept, Unrecorded, row, with_lives,
 };
 
 #[derive(Default)]
@@ -63,7 +65,7 @@ impl Rows {
         let mut chain = Vec::new();
         for attempt in self.chains.get(subject).into_iter().flatten().rev() {
             chain.push(attempt.clone());
-            if !row::may_be_passed_over(attempt) {
+            if subject.kind == Kind::Once && !row::may_be_passed_over(attempt) {
                 break;
             }
         }
@@ -93,12 +95,18 @@ impl Rows {
     ) -> Result<Claim, StoreError> {
         let (fence, inode) = self.next_fence(now, liveness)?;
         let chain = self.chains.entry(request.subject.clone()).or_default();
-        if let (Some(superseded), Some(newest)) = (&plan.supersedes, chain.last_mut()) {
-            newest.state = State::Interrupted;
-            newest.remains = row::remains_of(superseded);
-            newest.end = Some(row::cut_off(now));
+        for superseded in &plan.supersedes {
+            let fence = superseded.attempt.fence;
+            if let Some(row) = chain.iter_mut().find(|row| row.fence == fence) {
+                row.state = State::Interrupted;
+                row.remains = row::remains_of(superseded);
+                row.end = Some(row::cut_off(now));
+            }
         }
         let remains = unlooked(chain);
+        if request.subject.kind == Kind::Lease {
+            chain.retain(|row| !is_over(row, now));
+        }
         let attempt = row::claimed(request, claimant, plan, fence, inode, now);
         chain.push(attempt.clone());
         Ok(Claim::won(request.subject.clone(), attempt, plan.takes_over.clone(), remains))
@@ -186,6 +194,9 @@ impl Store for MemoryStore {
                 let (state, end) = row::ended(completion, &now);
                 attempt.state = state;
                 attempt.end = Some(end);
+                if let Some(until) = row::rest(completion, &now) {
+                    attempt.rests_until = Some(until);
+                }
                 Owned::Yes
             }
             Err(why) => Owned::Lost(why),
@@ -247,17 +258,26 @@ impl Store for MemoryStore {
         let Some(newest) = seen.first().filter(|s| s.attempt.state != State::Forgotten) else {
             return Ok(Dropped::Absent);
         };
-        if newest.counts(&now) && force == Force::No {
-            return Ok(Dropped::Held(newest.attempt.clone(), newest.life));
+        let holder = seen.iter().find(|seen| row::is_held(seen, subject.kind, &now));
+        if let (Some(holder), Force::No) = (holder, force) {
+            return Ok(Dropped::Held(holder.attempt.clone(), holder.life));
         }
         let fence = Fence::after(Fence(rows.fence), now.wall);
         rows.fence = fence.0;
         let token = row::nobodys_token()?;
         let chain = rows.chains.entry(subject.clone()).or_default();
-        if let Some(running) = chain.last_mut().filter(|a| a.state == State::Running) {
-            running.state = State::Forgotten;
-            running.remains = row::remains_of(newest);
-            running.end = Some(row::cut_off(&now));
+        for running in seen.iter().filter(|seen| seen.attempt.state == State::Running) {
+            let fence = running.attempt.fence;
+            if let Some(row) = chain.iter_mut().find(|row| row.fence == fence) {
+                row.state = State::Forgotten;
+                row.remains = row::remains_of(running);
+                row.end = Some(row::cut_off(&now));
+            }
+        }
+        if subject.kind == Kind::Lease {
+            for row in chain.iter_mut() {
+                row.rests_until = None;
+            }
         }
         chain.push(row::tombstone(&newest.attempt, fence, token, &now));
         Ok(Dropped::Yes)
@@ -295,7 +315,8 @@ impl Store for MemoryStore {
         let mut swept = Swept::default();
         let mut gone: Vec<(Subject, Fence)> = Vec::new();
         for (subject, chain) in &rows.chains {
-            if sweep.namespace.as_ref().is_some_and(|ns| *ns != subject.namespace) {
+            let elsewhere = sweep.namespace.as_ref().is_some_and(|ns| *ns != subject.namespace);
+            if elsewhere || subject.kind == Kind::Lease {
                 continue;
             }
             let whole = goes(sweep, chain, &now);
@@ -319,54 +340,18 @@ impl Store for MemoryStore {
     fn tidy(&mut self) {}
 }
 
+/// Whether a row of a lease says nothing any more.
+fn is_over(row: &Attempt, now: &Now) -> bool {
+    let ended = match row.state {
+        State::Released => true,
+        State::Interrupted | State::Forgotten => row.remains == Remains::None,
+        State::Running | State::Done | State::Failed => false,
+    };
+    ended && row.rests_until.as_ref().is_none_or(|until| until.left(now).is_none())
+}
+
 /// Ended attempts whose processes nobody has looked for yet.
 fn unlooked(chain: &[Attempt]) -> Vec<Attempt> {
     let ended = |a: &&Attempt| matches!(a.state, State::Interrupted | State::Forgotten);
     chain.iter().filter(ended).filter(|a| a.remains == Remains::Possible).cloned().collect()
-}
-
-fn is_old(sweep: &Sweep, attempt: &Attempt, now: &Now) -> bool {
-    let horizon = WallMs(now.wall.0 - crate::claim::duration::to_ms(sweep.older_than));
-    attempt.end.as_ref().is_some_and(|end| end.at < horizon)
-}
-
-/// Whether a whole key goes.
-fn goes(sweep: &Sweep, chain: &[Attempt], now: &Now) -> bool {
-    let finished = |attempt: &Attempt| {
-        matches!(attempt.state, State::Done | State::Failed | State::Forgotten)
-            && is_old(sweep, attempt, now)
-    };
-    // A promise is spent once a later attempt took the record's place.
-    let in_force = |record: &Attempt| {
-        !chain.iter().any(|later| {
-            later.generation > record.generation
-                && (later.origin == Origin::Ordinary || later.state == State::Done)
-        })
-    };
-    let promised = |attempt: &Attempt| {
-        attempt.end.as_ref().is_some_and(|end| {
-            attempt.state == State::Done
-                && end.promise == Promise::Explicit
-                && !end.expiry.has_come(now)
-        }) && in_force(attempt)
-    };
-    chain.last().is_some_and(finished)
-        && unlooked(chain).is_empty()
-        && (sweep.promised == Promised::Included || !chain.iter().any(promised))
-}
-
-/// Whether an attempt goes because a later one replaced it.
-fn replaced(sweep: &Sweep, chain: &[Attempt], old: &Attempt, now: &Now) -> bool {
-    let let_go_of = match old.state {
-        State::Done | State::Failed => true,
-        State::Interrupted | State::Forgotten => old.remains == Remains::None,
-        State::Running => false,
-    };
-    let came_to_nothing = old.origin == Origin::Rerun && old.state != State::Done;
-    let by = |later: &Attempt| {
-        later.generation > old.generation
-            && later.operation != old.operation
-            && (later.origin == Origin::Ordinary || later.state == State::Done || came_to_nothing)
-    };
-    let_go_of && is_old(sweep, old, now) && chain.iter().any(by)
 }

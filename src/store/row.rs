@@ -2,11 +2,12 @@
 //! the small rules about them.
 
 use crate::claim::attempt::{Attempt, End, Origin, Promise, Remains, State};
-use crate::claim::decide::{Plan, Request, Seen};
+use crate::claim::decide::{Plan, Request, Seen, Terms};
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::holder::{Claimant, Life};
 use crate::claim::id::{OperationId, Token};
+use crate::claim::key::Kind;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Expiry, Now, Until};
 
@@ -39,6 +40,12 @@ pub(crate) fn claimed(
         remains: Remains::Possible,
         lease: request.lease,
         until: Until::after(now, request.lease),
+        rests_until: match request.terms {
+            Terms::Lease(terms) if !terms.min_hold.is_zero() => {
+                Some(Until::after(now, terms.min_hold))
+            }
+            Terms::Lease(_) | Terms::Once(_) => None,
+        },
         started: now.wall,
         end: None,
     }
@@ -63,7 +70,6 @@ pub(crate) fn cut_off(now: &Now) -> End {
         output: None,
         expiry: Expiry::Never,
         promise: Promise::Default,
-        retry_at: None,
     }
 }
 
@@ -82,10 +88,16 @@ pub(crate) fn ended(completion: &Completion, now: &Now) -> (State, End) {
             end.promise = keep.promise;
             (State::Done, end)
         }
-        Verdict::Released { rest } => {
-            end.retry_at = rest.map(|span| Until::after(now, span));
-            (State::Failed, end)
-        }
+        Verdict::Failed { .. } => (State::Failed, end),
+        Verdict::Released => (State::Released, end),
+    }
+}
+
+/// Until when the key stays busy from the end on, if a completion says so.
+pub(crate) fn rest(completion: &Completion, now: &Now) -> Option<Until> {
+    match completion.verdict {
+        Verdict::Failed { rest } => rest.map(|span| Until::after(now, span)),
+        Verdict::Recorded { .. } | Verdict::Released => None,
     }
 }
 
@@ -120,6 +132,7 @@ pub(crate) fn tombstone(newest: &Attempt, fence: Fence, token: Token, now: &Now)
         lock_inode: None,
         group: None,
         remains: Remains::None,
+        rests_until: None,
         started: now.wall,
         end: Some(cut_off(now)),
         ..newest.clone()
@@ -129,7 +142,7 @@ pub(crate) fn tombstone(newest: &Attempt, fence: Fence, token: Token, now: &Now)
 /// What an owner lost its attempt to, told by the state it finds it in.
 pub(crate) fn lost_to(state: State) -> LostWhy {
     match state {
-        State::Done | State::Failed => LostWhy::AlreadyDone,
+        State::Done | State::Failed | State::Released => LostWhy::AlreadyDone,
         State::Running | State::Interrupted | State::Forgotten => LostWhy::Superseded,
     }
 }
@@ -141,7 +154,7 @@ pub(crate) fn not_to_be_settled(newest: &Seen, now: &Now) -> Option<Dropped> {
             Some(Dropped::Held(newest.attempt.clone(), newest.life))
         }
         State::Running | State::Interrupted => None,
-        State::Done | State::Failed | State::Forgotten => {
+        State::Done | State::Failed | State::Forgotten | State::Released => {
             Some(Dropped::Resolved(newest.attempt.clone()))
         }
     }
@@ -154,6 +167,14 @@ pub(crate) fn nobodys_token() -> Result<Token, StoreError> {
         StoreError::new(Trouble::Other, format!("the kernel gives no random bytes: {why}"))
     })?;
     Ok(Token(bytes))
+}
+
+/// Whether somebody has a right to the key through this attempt.
+pub(crate) fn is_held(seen: &Seen, kind: Kind, now: &Now) -> bool {
+    match kind {
+        Kind::Once => seen.counts(now),
+        Kind::Lease => seen.holds(now).is_some(),
+    }
 }
 
 /// Adds what is known of the holders.

@@ -63,6 +63,8 @@ pub struct SqliteStore {
     completed: Option<Fence>,
     /// Whether a large output was written here.
     wrote_much: bool,
+    /// How often a lease was renewed here since the log was last looked after.
+    renewals: u32,
     /// What the last commit promised; nothing before the first.
     sync: Option<steps::Sync>,
 }
@@ -94,6 +96,7 @@ impl SqliteStore {
             patience,
             completed: None,
             wrote_much: false,
+            renewals: 0,
             sync: None,
         }))
     }

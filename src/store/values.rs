@@ -40,11 +40,13 @@ pub enum Verdict {
         /// How long it is replayed.
         keep: Keep,
     },
-    /// The key is released for the next call.
-    Released {
+    /// It came to nothing that is kept: the next call runs again.
+    Failed {
         /// How long the key stays busy first.
         rest: Option<Duration>,
     },
+    /// A lease is given back.
+    Released,
 }
 
 /// How long a record is replayed.

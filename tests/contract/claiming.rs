@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use doubletap::claim::attempt::{Remains, State};
-use doubletap::claim::decide::{Busy, BusyWhy, Decision, OnCrash, Request, UnresolvedWhy};
+use doubletap::claim::decide::{
+    Busy, BusyWhy, Decision, OnCrash, OnceTerms, Request, Terms, UnresolvedWhy,
+};
 use doubletap::claim::holder::Life;
 use doubletap::store::Trouble;
 
@@ -208,7 +210,8 @@ fn a_start_of_the_machine_ends_the_rest_of_a_failed_key(stage: &mut Stage) {
 
 fn a_stop_refuses_a_dead_holder_and_leaves_it_to_a_person(stage: &mut Stage) {
     let dead = stage.died("k", Life::Gone);
-    let request = Request { on_crash: OnCrash::Stop, ..stage.request("k") };
+    let request =
+        stage.request_with("k", OnceTerms { on_crash: OnCrash::Stop, ..OnceTerms::default() });
     let Decision::Unresolved(found) = stage.refusal(&request) else { panic!("not unresolved") };
     assert_eq!(found.why, UnresolvedWhy::Interrupted);
     assert_eq!(stage.chain("k"), std::slice::from_ref(dead.attempt()));
@@ -218,10 +221,14 @@ fn a_stop_refuses_a_dead_holder_and_leaves_it_to_a_person(stage: &mut Stage) {
 fn the_attempts_of_an_operation_can_be_exhausted(stage: &mut Stage) {
     stage.failed("k");
     stage.failed("k");
-    let request = Request { max_attempts: Some(2), ..stage.request("k") };
+    let request =
+        stage.request_with("k", OnceTerms { max_attempts: Some(2), ..OnceTerms::default() });
     let Decision::Unresolved(found) = stage.refusal(&request) else { panic!("not unresolved") };
     assert_eq!(found.why, UnresolvedWhy::Exhausted);
-    let request = Request { max_attempts: Some(3), ..request };
+    let request = Request {
+        terms: Terms::Once(OnceTerms { max_attempts: Some(3), ..OnceTerms::default() }),
+        ..request
+    };
     assert_eq!(stage.win(&request).attempt().number, 3);
 }
 

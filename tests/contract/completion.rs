@@ -34,7 +34,7 @@ pub(super) fn failed() -> Completion {
 /// A failure, after which the key rests.
 pub(super) fn rested(rest: Option<Duration>) -> Completion {
     Completion {
-        verdict: Verdict::Released { rest },
+        verdict: Verdict::Failed { rest },
         outcome: Some(Outcome::Exited(3)),
         ..recorded()
     }

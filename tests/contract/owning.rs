@@ -175,7 +175,7 @@ fn what_an_owner_says_of_the_end_reads_back(stage: &mut Stage) {
     assert_eq!((end.outcome, end.reason), (completion.outcome, completion.reason));
     assert_eq!((end.run, end.output), (completion.run, None));
     assert_eq!((end.expiry, end.promise), (Expiry::At(now.plus(DAY)), Promise::Explicit));
-    assert_eq!(end.retry_at, None);
+    assert_eq!(stage.newest("k").rests_until, None);
 }
 
 fn an_end_of_which_nothing_is_known_reads_back(stage: &mut Stage) {

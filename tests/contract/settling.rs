@@ -1,7 +1,7 @@
 //! `complete --unresolved`: a person says how an interrupted attempt ended.
 
 use doubletap::claim::attempt::{Attempt, State};
-use doubletap::claim::decide::{Decision, OnCrash, Request};
+use doubletap::claim::decide::{Decision, OnCrash, OnceTerms};
 use doubletap::claim::holder::Life;
 use doubletap::claim::outcome::Outcome;
 use doubletap::store::{Dropped, Force, LostWhy, Owned};
@@ -38,7 +38,8 @@ fn an_attempt_that_was_marked_interrupted_can_be_settled(stage: &mut Stage) {
     let _ = stage.died("other", Life::Gone);
     let claim = stage.won("other");
     stage.witness.says(claim.attempt().fence, Life::Gone);
-    let request = Request { on_crash: OnCrash::Stop, ..stage.request("other") };
+    let request =
+        stage.request_with("other", OnceTerms { on_crash: OnCrash::Stop, ..OnceTerms::default() });
     assert!(matches!(stage.refusal(&request), Decision::Unresolved(_)));
     assert!(matches!(stage.settle("other", 0), Dropped::Yes));
     assert!(matches!(stage.refusal(&request), Decision::Replay(_)));

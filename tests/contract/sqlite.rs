@@ -238,6 +238,18 @@ fn the_write_ahead_log_stays_small_on_one_connection() {
     }
 }
 
+#[test]
+fn the_log_stays_short_however_long_one_holder_renews() {
+    let mut stage = Stage::sqlite();
+    let claim = stage.won("k");
+    for _ in 0..500 {
+        assert_eq!(stage.store.renew(&claim.ownership(), LEASE).unwrap(), Owned::Yes);
+        stage.store.tidy();
+    }
+    let log = fs::metadata(stage.path().with_extension("db-wal")).unwrap().len();
+    assert!(log <= 80 * 4120, "it has {} frames", log / 4120);
+}
+
 /// The size of the file once everything is in it and nothing in the log.
 fn settled_size(path: &Path) -> u64 {
     let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use doubletap::claim::attempt::{Attempt, CommandSummary};
-use doubletap::claim::decide::{Decision, OnCrash, Request, Rerun};
+use doubletap::claim::decide::{Decision, OnceTerms, Request, Rerun, Terms};
 use doubletap::claim::fence::Fence;
 use doubletap::claim::fingerprint::{Field, Fingerprint};
 use doubletap::claim::held::Claim;
@@ -94,6 +94,11 @@ impl Stage {
         request(key, self.drawn)
     }
 
+    /// A request for `key` on these terms.
+    pub(super) fn request_with(&mut self, key: &str, terms: OnceTerms) -> Request {
+        Request { terms: Terms::Once(terms), ..self.request(key) }
+    }
+
     /// The claiming step.
     pub(super) fn claim(&mut self, request: &Request) -> Answer {
         self.store.claim(request, &claimant(&self.clock), &mut self.witness).unwrap()
@@ -137,7 +142,8 @@ impl Stage {
     /// Wins `key` for a `--rerun`.
     #[track_caller]
     pub(super) fn won_again(&mut self, key: &str) -> Claim {
-        let request = Request { rerun: Rerun::Yes, ..self.request(key) };
+        let request =
+            self.request_with(key, OnceTerms { rerun: Rerun::Yes, ..OnceTerms::default() });
         self.win(&request)
     }
 
@@ -235,11 +241,8 @@ pub(super) fn request(key: &str, number: u32) -> Request {
         new_operation: OperationId(random.map(|byte| !byte)),
         fingerprint: fingerprint(1),
         command: CommandSummary { word: "./deploy \"it\" 100%".into(), words: 3 },
-        rerun: Rerun::No,
-        on_crash: OnCrash::Rerun,
-        max_attempts: None,
         lease: LEASE,
-        since: None,
+        terms: Terms::Once(OnceTerms::default()),
     }
 }
 

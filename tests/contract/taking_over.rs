@@ -42,7 +42,7 @@ fn a_gone_holder_is_taken_over_at_once_and_its_operation_goes_on(stage: &mut Sta
     assert_eq!((old.state, old.remains), (State::Interrupted, Remains::None));
     let end = old.end.as_ref().unwrap();
     assert_eq!(end.at, stage.clock.now().wall);
-    assert_eq!((end.outcome, end.output, &end.retry_at), (None, None, &None));
+    assert_eq!((end.outcome, end.output), (None, None));
     let as_it_was = Attempt { state: State::Running, remains: Remains::Possible, end: None, ..old };
     assert_eq!(as_it_was, *dead.attempt(), "nothing else about it changed");
 }

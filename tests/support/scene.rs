@@ -122,6 +122,22 @@ impl Scene {
         self.once(words).sh(ATTEMPT)
     }
 
+    /// `doubletap lease` with the words of a line; the command is still to come.
+    pub(crate) fn lease(&self, words: &str) -> Call<'_> {
+        self.call(&format!("lease {words}"))
+    }
+
+    /// `doubletap lease` with a command that does what `behave` said last.
+    pub(crate) fn held(&self, words: &str) -> Call<'_> {
+        self.lease(words).sh(ATTEMPT)
+    }
+
+    /// A call for a lease whose command will hang at the gate.
+    pub(crate) fn hanging_lease(&self, words: &str) -> Call<'_> {
+        self.behave("read x <gate");
+        self.held(words)
+    }
+
     /// A shell script at a terminal; its end is left to the test.
     pub(crate) fn script<'a>(&'a self, terminal: &'a Terminal, text: &str) -> Call<'a> {
         self.write("script", text);
@@ -219,6 +235,12 @@ impl Scene {
         let store = Connection::open(self.store()).expect("the store can be opened");
         let newest = "SELECT until_boot_ms FROM attempt WHERE key = ? ORDER BY fence DESC LIMIT 1";
         store.query_row(newest, [key], |row| row.get(0)).expect("the key has an attempt")
+    }
+
+    /// What `show --json` says of a name.
+    #[track_caller]
+    pub(crate) fn lease_state(&self, name: &str) -> String {
+        self.state(&format!("{name} --kind lease"))
     }
 
     /// The names in the store's folder.

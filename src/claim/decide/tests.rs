@@ -50,7 +50,7 @@ fn a_dead_holder_is_superseded_at_once_whatever_its_lease_says() {
     let plan = run(decide(&[running(Life::Gone)], &request(9), &now(1)));
     assert_eq!((plan.generation, plan.number), (2, 2));
     assert_eq!(plan.operation, attempt(1, State::Running).operation);
-    assert!(plan.supersedes.is_some() && plan.takes_over.is_some());
+    assert!(!plan.supersedes.is_empty() && plan.takes_over.is_some());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_failure_is_retried_within_its_operation() {
 fn a_failure_with_another_fingerprint_begins_a_new_operation() {
     let mut other = request(9);
     other.fingerprint = fingerprint("b");
-    other.max_attempts = Some(1);
+    other.terms = Terms::Once(OnceTerms { max_attempts: Some(1), ..OnceTerms::default() });
     let plan = run(decide(&[ended(State::Failed)], &other, &now(0)));
     assert_eq!(plan.operation, other.new_operation);
 }
@@ -115,7 +115,7 @@ fn a_failure_with_another_fingerprint_begins_a_new_operation() {
 #[test]
 fn a_failure_rests_until_exactly_the_end_of_its_pause() {
     let mut failed = attempt(1, State::Failed);
-    failed.end.as_mut().unwrap().retry_at = Some(Until::after(&now(0), Duration::from_millis(10)));
+    failed.rests_until = Some(Until::after(&now(0), Duration::from_millis(10)));
     let chain = [seen(failed, Life::Gone)];
     let Decision::Busy(busy) = decide(&chain, &request(9), &now(9)) else { panic!("not busy") };
     assert_eq!(busy.why, BusyWhy::Resting);
@@ -126,9 +126,9 @@ fn a_failure_rests_until_exactly_the_end_of_its_pause() {
 #[test]
 fn exhausted_attempts_are_told_before_a_pause() {
     let mut failed = attempt(1, State::Failed);
-    failed.end.as_mut().unwrap().retry_at = Some(Until::after(&now(0), Duration::from_secs(10)));
+    failed.rests_until = Some(Until::after(&now(0), Duration::from_secs(10)));
     let mut limited = request(9);
-    limited.max_attempts = Some(1);
+    limited.terms = Terms::Once(OnceTerms { max_attempts: Some(1), ..OnceTerms::default() });
     let decision = decide(&[seen(failed, Life::Gone)], &limited, &now(0));
     assert!(matches!(
         decision,
@@ -139,7 +139,7 @@ fn exhausted_attempts_are_told_before_a_pause() {
 #[test]
 fn a_crash_is_left_to_a_person_where_the_caller_wants_to_stop() {
     let mut careful = request(9);
-    careful.on_crash = OnCrash::Stop;
+    careful.terms = Terms::Once(OnceTerms { on_crash: OnCrash::Stop, ..OnceTerms::default() });
     for chain in [running(Life::Gone), ended(State::Interrupted)] {
         assert!(matches!(
             decide(&[chain], &careful, &now(0)),
@@ -151,7 +151,7 @@ fn a_crash_is_left_to_a_person_where_the_caller_wants_to_stop() {
 #[test]
 fn crashes_count_as_attempts() {
     let mut limited = request(9);
-    limited.max_attempts = Some(1);
+    limited.terms = Terms::Once(OnceTerms { max_attempts: Some(1), ..OnceTerms::default() });
     assert!(matches!(
         decide(&[running(Life::Gone)], &limited, &now(0)),
         Decision::Unresolved(Unresolved { why: UnresolvedWhy::Exhausted, .. })
@@ -167,7 +167,7 @@ fn rerun(state: State, life: Life) -> Seen {
 #[test]
 fn a_rerun_sets_a_record_aside_as_a_new_operation() {
     let mut again = request(9);
-    again.rerun = Rerun::Yes;
+    again.terms = Terms::Once(OnceTerms { rerun: Rerun::Yes, ..OnceTerms::default() });
     let plan = run(decide(&[ended(State::Done)], &again, &now(0)));
     assert_eq!((plan.origin, plan.number), (Origin::Rerun, 1));
     assert_eq!(plan.operation, again.new_operation);
@@ -195,18 +195,18 @@ fn a_living_rerun_is_busy() {
 #[test]
 fn a_new_rerun_marks_the_dead_one_before_it_as_interrupted() {
     let mut again = request(9);
-    again.rerun = Rerun::Yes;
+    again.terms = Terms::Once(OnceTerms { rerun: Rerun::Yes, ..OnceTerms::default() });
     let chain = [rerun(State::Running, Life::Gone), ended(State::Done)];
     let plan = run(decide(&chain, &again, &now(0)));
     assert_eq!(plan.generation, 3);
-    assert_eq!(plan.supersedes.map(|seen| seen.attempt.generation), Some(2));
+    assert_eq!(plan.supersedes.iter().map(|seen| seen.attempt.generation).collect::<Vec<_>>(), [2]);
     assert!(plan.takes_over.is_none());
 }
 
 #[test]
 fn a_rerun_without_a_record_is_an_ordinary_run() {
     let mut again = request(9);
-    again.rerun = Rerun::Yes;
+    again.terms = Terms::Once(OnceTerms { rerun: Rerun::Yes, ..OnceTerms::default() });
     let plan = run(decide(&[ended(State::Failed)], &again, &now(0)));
     assert_eq!(plan.origin, Origin::Ordinary);
 }
@@ -214,7 +214,7 @@ fn a_rerun_without_a_record_is_an_ordinary_run() {
 #[test]
 fn what_an_earlier_period_left_behind_counts_as_absent() {
     let mut today = request(9);
-    today.since = Some(WallMs(1_000_001));
+    today.terms = Terms::Once(OnceTerms { since: Some(WallMs(1_000_001)), ..OnceTerms::default() });
     today.fingerprint = fingerprint("b");
     for chain in
         [ended(State::Done), ended(State::Failed), ended(State::Interrupted), running(Life::Gone)]
@@ -229,13 +229,13 @@ fn what_an_earlier_period_left_behind_counts_as_absent() {
 #[test]
 fn a_run_that_crosses_into_the_next_period_keeps_its_key() {
     let mut today = request(9);
-    today.since = Some(WallMs(1_000_001));
+    today.terms = Terms::Once(OnceTerms { since: Some(WallMs(1_000_001)), ..OnceTerms::default() });
     assert!(matches!(decide(&[running(Life::Alive)], &today, &now(5)), Decision::Busy(_)));
 }
 
 #[test]
 fn what_the_same_period_has_on_record_is_replayed() {
     let mut today = request(9);
-    today.since = Some(now(0).wall);
+    today.terms = Terms::Once(OnceTerms { since: Some(now(0).wall), ..OnceTerms::default() });
     assert!(matches!(decide(&[ended(State::Done)], &today, &now(5)), Decision::Replay(_)));
 }

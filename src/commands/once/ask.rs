@@ -8,10 +8,12 @@ use std::path::Path;
 
 use crate::claim::attempt::CommandSummary;
 use crate::claim::canonical_json::canonical;
-use crate::claim::decide::{OnCrash, Request, Rerun};
+use crate::claim::decide::{OnCrash, OnceTerms, Request, Rerun, Terms};
 use crate::claim::fingerprint::{Digest, Field, FieldDigest, Fingerprint, Part};
 use crate::claim::id::{OperationId, Token};
+use crate::claim::key::Kind;
 use crate::claim::period::{Calendar, Per};
+use crate::claim::time::WallMs;
 use crate::cli::once::{OnCrashArg, PerArg};
 use crate::cli::{OnceArgs, first_word};
 use crate::exit::Refusal;
@@ -19,28 +21,35 @@ use crate::process::stdin::{read_pieces, spool_stdin};
 use anyhow::Context as _;
 use jiff::tz::TimeZone;
 
-use super::Context;
+use super::super::context::{Context, random};
 
 /// What this call asks for.
 pub(super) fn request(context: &Context, args: &OnceArgs) -> anyhow::Result<Request> {
     Ok(Request {
-        subject: context.subject(args.key.key())?,
+        subject: context.subject(Kind::Once, args.key.key())?,
         token: Token(random()?),
         new_operation: OperationId(random()?),
         fingerprint: fingerprint(args).with_context(|| args.key.key().to_string())?,
         command: CommandSummary {
-            word: first_word(&args.command).to_string_lossy().into_owned(),
-            words: u32::try_from(args.command.len()).unwrap_or(u32::MAX),
+            word: first_word(&args.run.command).to_string_lossy().into_owned(),
+            words: u32::try_from(args.run.command.len()).unwrap_or(u32::MAX),
         },
+        lease: args.claim_ttl(),
+        terms: Terms::Once(terms(args, None)),
+    })
+}
+
+/// How the operation is to run once, in the calendar period that began then.
+pub(super) fn terms(args: &OnceArgs, since: Option<WallMs>) -> OnceTerms {
+    OnceTerms {
         rerun: if args.rerun { Rerun::Yes } else { Rerun::No },
         on_crash: match args.on_crash() {
             OnCrashArg::Rerun => OnCrash::Rerun,
             OnCrashArg::Stop => OnCrash::Stop,
         },
         max_attempts: args.max_attempts,
-        lease: args.claim_ttl(),
-        since: None,
-    })
+        since,
+    }
 }
 
 /// The calendar that the key follows, if it does.
@@ -61,18 +70,12 @@ pub(super) fn calendar(args: &OnceArgs) -> anyhow::Result<Option<Calendar>> {
     Ok(Some(Calendar { per, zone }))
 }
 
-fn random() -> anyhow::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).context("the kernel gives no random bytes")?;
-    Ok(bytes)
-}
-
 fn fingerprint(args: &OnceArgs) -> anyhow::Result<Fingerprint> {
     let parts = &args.fingerprint;
     let mut fields = Vec::new();
     if !parts.contains(&Part::None) || parts.contains(&Part::Argv) {
         fields.push(field("argv", |digest| {
-            args.command.iter().for_each(|word| digest.item(word.as_bytes()));
+            args.run.command.iter().for_each(|word| digest.item(word.as_bytes()));
             Ok(())
         })?);
     }

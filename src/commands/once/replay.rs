@@ -14,8 +14,8 @@ use crate::process::source::Delivery;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Frames, Store as _};
 
-use super::super::playing::{Targets, are_whole, play};
-use super::Call;
+use super::Once;
+use crate::commands::playing::{Targets, are_whole, play};
 
 /// An end to be given again: all of it that the store keeps, so that nothing is
 /// read from there while somebody slow reads us.
@@ -24,7 +24,7 @@ pub(super) struct Recorded {
     frames: Option<Frames>,
 }
 
-impl Call<'_> {
+impl Once<'_> {
     /// Reads what is to be given again; nothing if it is not all there.
     pub(super) fn read_output(
         &mut self,
@@ -37,7 +37,7 @@ impl Call<'_> {
             return Ok(Some(Recorded { attempt, frames: None }));
         };
         let frames = store.output(attempt.fence)?;
-        self.account.in_store(began);
+        self.call.account.in_store(began);
         let whole = frames.filter(|frames| are_whole(frames, expected.bytes));
         Ok(whole.map(|frames| Recorded { attempt, frames: Some(frames) }))
     }
@@ -49,9 +49,9 @@ impl Call<'_> {
         // end of the process closes the file faster than SQLite does.
         std::mem::forget(store);
         let Recorded { attempt, frames } = recorded;
-        self.account.replayed(attempt);
+        self.call.account.replayed(attempt);
         // There is no command to hand signals on to: they are ours.
-        if let Some(signal) = self.signals.take().and_then(Signals::give_back) {
+        if let Some(signal) = self.call.signals.take().and_then(Signals::give_back) {
             return Ending::Signal(signal as u8);
         }
         let delivery = match (frames, attempt.output()) {
@@ -67,10 +67,10 @@ impl Call<'_> {
     }
 
     fn remark(&self, attempt: &Attempt, delivery: &Delivery) {
-        let (voice, key) = (self.context.voice, &self.request.subject.key);
+        let (voice, key) = (self.call.context.voice, &self.call.request.subject.key);
         let replayed = attempt.output().filter(|_| self.args.replay() == ReplayArg::Output);
         if let Some(output) = replayed.filter(|output| output.extent == Extent::Truncated) {
-            voice.warn(&self.context.topic(&self.request.subject).truncated(output));
+            voice.warn(&self.call.context.topic(&self.call.request.subject).truncated(output));
         }
         if let Delivery::Failed(why) = delivery {
             voice.warn(&format!("{key}: its recorded output could not be given again: {why}"));
@@ -80,7 +80,7 @@ impl Call<'_> {
             voice.warn(&format!("{key}: {reason}"));
         }
         voice.tell(|| {
-            let now = self.context.clock.now().wall;
+            let now = self.call.context.clock.now().wall;
             let age = attempt.end.as_ref().map_or(attempt.started, |end| end.at).age(now);
             let outcome = attempt.outcome().map_or_else(String::new, |o| format!(", {o}"));
             format!(

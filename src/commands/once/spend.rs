@@ -8,33 +8,35 @@ use crate::claim::attempt::{Extent, Promise};
 use crate::claim::duration::{Limit, for_people};
 use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
-use crate::claim::time::WallMs;
+use crate::claim::time::{BootMs, WallMs};
 use crate::exit::{self, Ending};
 use crate::process::capture::Captured;
-use crate::process::group::{Presence, presence};
+use crate::process::clock;
 use crate::process::recorder::Recording;
 use crate::process::source::Delivery;
 use crate::process::supervise::{Ended, Stopped};
+use crate::process::tenure::until;
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    Completion, Keep, KeepUntil, Liveness as _, LostWhy, Owned, Store as _, StoreError, Trouble,
-    Unrecorded, Verdict,
+    Completion, Keep, KeepUntil, LostWhy, Owned, Store as _, StoreError, Trouble, Unrecorded,
+    Verdict,
 };
 
-use super::Call;
+use super::super::call::running::ending;
+use super::Once;
 use super::validate::Validity;
 
 /// The pause between two tries to record an end.
 const PAUSE: Duration = Duration::from_millis(100);
 
-impl Call<'_> {
+impl Once<'_> {
     /// Spends the claim on how the command ended.
     pub(super) fn end(
         &mut self,
         store: SqliteStore,
         claim: Claim,
-        renewed: Instant,
+        give_up_at: BootMs,
         mut ended: Ended,
         validity: &Validity,
     ) -> Ending {
@@ -45,21 +47,23 @@ impl Call<'_> {
         }
         let completion = self.completion(claim.attempt().started, &ended, captured, validity);
         let extent = completion.output.as_ref().map(|o| (o.summary.bytes, o.summary.extent));
-        self.account.ended(Some(ended.outcome));
-        self.account.ran(ended.run, extent);
+        self.call.account.ended(Some(ended.outcome));
+        self.call.account.ran(ended.run, extent);
         let is_record = matches!(completion.verdict, Verdict::Recorded { .. });
         let began = Instant::now();
-        let spent = self.spend(store, claim, completion, renewed);
-        self.account.in_store(began);
+        let spent = self.spend(store, claim, completion, give_up_at);
+        self.call.account.in_store(began);
         if let Delivery::Failed(why) = &delivery {
-            let key = &self.request.subject.key;
-            self.context.voice.warn(&format!("{key}: its output could not be written: {why}"));
+            let key = &self.call.request.subject.key;
+            self.call.context.voice.warn(&format!("{key}: its output could not be written: {why}"));
         }
         match spent {
             Ok(Owned::Yes) if ended.stopped == Some(Stopped::Lost) => {
                 self.lost(ended.outcome, LostWhy::Superseded)
             }
-            Ok(Owned::Yes) if ended.stopped == Some(Stopped::TimedOut) => self.timed_out(&ended),
+            Ok(Owned::Yes) if ended.stopped == Some(Stopped::TimedOut) => {
+                self.call.timed_out(&ended)
+            }
             Ok(Owned::Yes) => match validity {
                 Validity::Valid => self.written(&ended, is_record, &delivery),
                 Validity::Refused(why) => self.refused(why),
@@ -102,7 +106,7 @@ impl Call<'_> {
         let verdict = if is_record {
             Verdict::Recorded { keep: self.keep(started) }
         } else {
-            Verdict::Released { rest: self.args.retry_after }
+            Verdict::Failed { rest: self.args.retry_after }
         };
         let reason = match (ended.stopped, validity) {
             (Some(Stopped::Lost), _) => Some("its claim was lost".to_owned()),
@@ -128,22 +132,14 @@ impl Call<'_> {
         mut store: SqliteStore,
         mut claim: Claim,
         mut completion: Completion,
-        renewed: Instant,
+        give_up_at: BootMs,
     ) -> Result<Owned, StoreError> {
-        let (fence, group) = (claim.attempt().fence, claim.attempt().group);
-        let give_up = renewed + claim.attempt().lease;
+        let what = (claim.attempt().fence, claim.attempt().group);
         let mut told = false;
         loop {
             let error = match store.complete(claim, &completion) {
                 Ok(owned) => {
-                    // Whoever waits for us is served first.
-                    self.live.let_go(fence);
-                    let nobody = |group| presence(&group) == Presence::Nobody;
-                    if owned != Owned::Yes && group.is_none_or(nobody) {
-                        // Else whoever comes next sees to it.
-                        let _ = store.mark_empty(fence);
-                    }
-                    store.tidy();
+                    self.call.spent(&mut store, what, owned);
                     // The end of the process closes the file faster than
                     // SQLite does.
                     mem::forget(store);
@@ -159,14 +155,15 @@ impl Call<'_> {
                 continue;
             }
             let hopeless = matches!(error.trouble(), Trouble::Damaged | Trouble::Refused);
-            if hopeless || Instant::now() >= give_up {
+            let left = until(give_up_at, clock::boot());
+            if hopeless || left.is_zero() {
                 return Err(error);
             }
             if !told {
                 told = true;
-                let left = for_people(give_up.saturating_duration_since(Instant::now()));
-                let key = &self.request.subject.key;
-                self.context.voice.warn(&format!(
+                let left = for_people(left);
+                let key = &self.call.request.subject.key;
+                self.call.context.voice.warn(&format!(
                     "{key}: its end cannot be recorded yet, trying for another {left}: {error}"
                 ));
             }
@@ -177,8 +174,9 @@ impl Call<'_> {
     /// Says that the spool could not take the whole output.
     fn tell_of_trouble(&self, recording: &Recording) {
         if let Some(why) = &recording.trouble {
-            let (key, kept) = (&self.request.subject.key, recording.output.summary.bytes);
-            self.context
+            let (key, kept) = (&self.call.request.subject.key, recording.output.summary.bytes);
+            self.call
+                .context
                 .voice
                 .warn(&format!("{key}: only the first {kept} bytes of its output are kept: {why}"));
         }
@@ -189,8 +187,8 @@ impl Call<'_> {
     fn shed_output(&self, completion: &mut Completion, error: &StoreError) -> bool {
         let shed = completion.output.as_mut().filter(|output| output.frames.length() > 0);
         let Some(output) = shed else { return false };
-        let key = &self.request.subject.key;
-        self.context.voice.warn(&format!("{key}: its output is not kept: {error}"));
+        let key = &self.call.request.subject.key;
+        self.call.context.voice.warn(&format!("{key}: its output is not kept: {error}"));
         output.frames.clear();
         output.summary.bytes = 0;
         output.summary.extent = Extent::Truncated;
@@ -198,51 +196,38 @@ impl Call<'_> {
     }
 
     fn written(&mut self, ended: &Ended, is_record: bool, delivery: &Delivery) -> Ending {
-        let key = &self.request.subject.key;
-        self.context.voice.tell(|| {
+        let key = &self.call.request.subject.key;
+        self.call.context.voice.tell(|| {
             let what = if is_record { "recorded" } else { "not recorded" };
             format!("{key}: ran for {}, {}, {what}", for_people(ended.run), ended.outcome)
         });
-        self.account.settle(if is_record { CallOutcome::Ran } else { CallOutcome::Failed });
+        self.call.account.settle(if is_record { CallOutcome::Ran } else { CallOutcome::Failed });
         match delivery {
             Delivery::Failed(_) if is_record => Ending::Status(exit::OUTPUT_LOST),
             Delivery::Failed(_) | Delivery::Complete => ending(ended),
         }
     }
 
-    /// The command ran for too long.
-    pub(super) fn timed_out(&mut self, ended: &Ended) -> Ending {
-        let key = &self.request.subject.key;
-        let limit = for_people(self.args.timeout.unwrap_or_default());
-        self.context.voice.warn(&format!(
-            "{key}: the command ran for longer than {limit} and was stopped ({})",
-            ended.outcome
-        ));
-        self.account.settle(CallOutcome::Timeout);
-        Ending::Status(exit::TIMEOUT)
-    }
-
     /// The command succeeded, and its result is none.
     fn refused(&mut self, why: &str) -> Ending {
-        let key = &self.request.subject.key;
-        self.context
-            .voice
-            .warn(&format!("{key}: the command succeeded, but {why}; it is not recorded"));
-        self.account.settle(CallOutcome::Refused);
+        let key = &self.call.request.subject.key;
+        let sentence = format!("{key}: the command succeeded, but {why}; it is not recorded");
+        self.call.context.voice.warn(&sentence);
+        self.call.account.settle(CallOutcome::Refused);
         Ending::Status(exit::REFUSED)
     }
 
     fn not_recorded(&mut self, outcome: Outcome, error: &StoreError) -> Ending {
-        let topic = self.context.topic(&self.request.subject);
-        self.context.voice.warn(&topic.not_recorded(outcome, error));
-        self.account.settle(CallOutcome::NotRecorded);
+        let topic = self.call.context.topic(&self.call.request.subject);
+        self.call.context.voice.warn(&topic.not_recorded(outcome, error));
+        self.call.account.settle(CallOutcome::NotRecorded);
         Ending::Status(exit::NOT_RECORDED)
     }
 
     fn lost(&mut self, outcome: Outcome, why: LostWhy) -> Ending {
-        let topic = self.context.topic(&self.request.subject);
-        self.context.voice.warn(&topic.lost(outcome, why));
-        self.account.settle(CallOutcome::Lost);
+        let topic = self.call.context.topic(&self.call.request.subject);
+        self.call.context.voice.warn(&topic.lost(outcome, why));
+        self.call.account.settle(CallOutcome::Lost);
         Ending::Status(exit::LOST)
     }
 }
@@ -253,14 +238,5 @@ fn told_outcome(ended: &Ended, validity: &Validity) -> Outcome {
         (Some(Stopped::TimedOut), _) => Outcome::Exited(exit::TIMEOUT),
         (None, Validity::Refused(_)) => Outcome::Exited(exit::REFUSED),
         (Some(Stopped::Lost), _) | (None, Validity::Valid) => ended.outcome,
-    }
-}
-
-/// We end as the command did; told to end, we die of the same signal, unless
-/// the command chose a status of its own.
-pub(super) fn ending(ended: &Ended) -> Ending {
-    match (ended.told, ended.outcome) {
-        (Some(signal), Outcome::Signaled(_)) => Ending::Signal(signal as u8),
-        (_, outcome) => Ending::Status(outcome.status()),
     }
 }

@@ -15,13 +15,15 @@ use crate::claim::outcome::Outcome;
 use crate::exit;
 use crate::process::capture::Captured;
 use crate::process::launch::{Newborn, Streams};
-use crate::process::supervise::{Ended, Stopped, Transacting};
+use crate::process::rules::Transacting;
+use crate::process::supervise::{Ended, Stopped};
+use crate::process::tenure::Tenure;
 use crate::store::Frames;
 
-use super::super::playing::{Targets, play};
-use super::Call;
-use super::attempt::late_variables;
-use super::keeper::Keeper;
+use super::super::call::environment::late_variables;
+use super::super::call::keeper::Keeper;
+use super::Once;
+use crate::commands::playing::{Targets, play};
 
 /// Whether the result of a command may be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +34,7 @@ pub(super) enum Validity {
     Refused(String),
 }
 
-impl Call<'_> {
+impl Once<'_> {
     /// Has the result of a command that succeeded looked at, if that was asked
     /// for. What ends the validator for a reason that is not its own becomes the
     /// end of the attempt.
@@ -40,7 +42,7 @@ impl Call<'_> {
         &mut self,
         claim: &Claim,
         ended: &mut Ended,
-        transacting: &Transacting,
+        rules: (&Transacting, Option<&Tenure>),
         keeper: &mut Keeper,
     ) -> anyhow::Result<Validity> {
         let succeeded = ended.stopped.is_none() && ended.outcome.is_success();
@@ -52,11 +54,11 @@ impl Call<'_> {
             Ok(newborn) => newborn,
             Err(error) => return Ok(not_begun(&format!("{error:#}"))),
         };
-        let running = match newborn.let_go(&late_variables(claim.attempt())) {
+        let running = match newborn.let_go(&late_variables(claim.attempt(), claim.subject().kind)) {
             Ok(running) => running,
             Err(why) => return Ok(not_begun(&why.to_string())),
         };
-        let judged = self.see_through(running, None, transacting, |waker| keeper.begin(waker))?;
+        let judged = self.call.see_through(running, None, rules, |waker| keeper.begin(waker))?;
         Ok(match (self.verdict(ended, &judged), &ended.captured) {
             (Validity::Refused(why), Some(captured)) if is_cut(captured) => {
                 let kept = captured.recording.output.summary.bytes;
@@ -73,7 +75,7 @@ impl Call<'_> {
         argv: &[OsString],
         captured: Option<&Captured>,
     ) -> anyhow::Result<Newborn> {
-        let mut newborn = self.fork_under_claim(argv, Streams::Fed)?;
+        let mut newborn = self.call.fork_under_claim(argv, Streams::Fed)?;
         if let (Some(feed), Some(captured)) = (newborn.take_feed(), captured) {
             feed_with(captured.recording.output.frames.clone(), feed)?;
         }
@@ -85,7 +87,7 @@ impl Call<'_> {
         match judged.stopped {
             Some(Stopped::Lost) => ended.stopped = Some(Stopped::Lost),
             Some(Stopped::TimedOut) => {
-                let limit = for_people(self.args.timeout.unwrap_or_default());
+                let limit = for_people(self.args.run.timeout.unwrap_or_default());
                 return refused(&format!("the validator ran for longer than {limit}"));
             }
             // Nothing was said of the result.

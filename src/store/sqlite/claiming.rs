@@ -10,11 +10,11 @@ use super::reading::{Depth, attempts};
 use super::steps::{StepError, Sync};
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Attempt, Remains, State};
-use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
+use crate::claim::decide::{Decision, Plan, Request, Seen, Terms, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::holder::Claimant;
-use crate::claim::key::Subject;
+use crate::claim::key::{Kind, Subject};
 use crate::claim::time::Now;
 use crate::store::{Answer, Hold, Liveness, StoreError, Trouble, row, with_lives};
 
@@ -31,7 +31,13 @@ impl SqliteStore {
     ) -> Result<Answer, StoreError> {
         let mut held = Vec::new();
         let limit = self.patience.limit;
-        let answer = self.write(Sync::Full, limit, |step, now| {
+        // A lease means nothing after power loss, and its fence cannot come
+        // again: it is ahead of the wall clock of the last one.
+        let sync = match request.terms {
+            Terms::Once(_) => Sync::Full,
+            Terms::Lease(_) => Sync::Normal,
+        };
+        let answer = self.write(sync, limit, |step, now| {
             let chain = attempts(step, &request.subject, Depth::Decision)?;
             let chain = with_lives(chain, liveness)?;
             Ok(match decide(&chain, request, now) {
@@ -66,7 +72,7 @@ fn insert(
     liveness: &mut dyn Liveness,
     held: &mut Vec<Fence>,
 ) -> Result<Claim, StepError> {
-    if let Some(superseded) = &plan.supersedes {
+    for superseded in &plan.supersedes {
         interrupt(step, &request.subject, superseded, now)?;
     }
     for _ in 0..INSERTS {
@@ -78,6 +84,9 @@ fn insert(
                 1 => Vec::new(),
                 _ => unlooked(step, &request.subject)?,
             };
+            if request.subject.kind == Kind::Lease {
+                trim(step, &request.subject, attempt.generation, now)?;
+            }
             return Ok(Claim::won(
                 request.subject.clone(),
                 attempt,
@@ -142,6 +151,21 @@ pub(super) fn advance_fence(step: &Transaction<'_>, now: &Now) -> rusqlite::Resu
     // What `Fence::after` says, in one statement.
     let advance = "UPDATE store SET fence = max(fence + 1, ?) RETURNING fence";
     step.query_row(advance, [now.wall.0], |row| row.get(0)).map(Fence)
+}
+
+/// Removes what is over of a lease: only rows that nobody holds, whose rest is
+/// over and of whose processes nobody is left [measured: keeping the newest few
+/// deleted a living holder].
+fn trim(step: &Transaction<'_>, subject: &Subject, newest: i64, now: &Now) -> rusqlite::Result<()> {
+    let mut statement = step.prepare_cached(
+        "DELETE FROM attempt WHERE kind = ? AND namespace = ? AND key = ? AND generation < ?
+            AND (state = 'released' OR (state IN ('interrupted', 'forgotten') AND emptied = 1))
+            AND (retry_boot_ms IS NULL OR retry_boot_ms <= ? OR boot_id <> ?)",
+    )?;
+    let (kind, namespace) = (subject.kind.as_str(), subject.namespace.as_str());
+    let chain = (kind, namespace, subject.key.as_str());
+    statement.execute(params![chain.0, chain.1, chain.2, newest, now.boot.0, &*now.boot_id.0])?;
+    Ok(())
 }
 
 /// Ended attempts of a key whose processes nobody has looked for yet.

@@ -1,11 +1,13 @@
 //! What a person decides about a key: to forget it, or how it ended.
 
+use rusqlite::{Transaction, params};
+
 use super::claiming::advance_fence;
 use super::reading::{Depth, attempts};
 use super::steps::{StepError, Sync};
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Remains, State};
-use crate::claim::key::Subject;
+use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::store::{Dropped, Force, Liveness, StoreError, Trouble, row, with_lives};
 
@@ -24,18 +26,22 @@ impl SqliteStore {
             let Some(newest) = newest else {
                 return Ok(Dropped::Absent);
             };
-            if newest.counts(now) && force == Force::No {
-                return Ok(Dropped::Held(newest.attempt.clone(), newest.life));
+            let holder = chain.iter().find(|seen| row::is_held(seen, subject.kind, now));
+            if let (Some(holder), Force::No) = (holder, force) {
+                return Ok(Dropped::Held(holder.attempt.clone(), holder.life));
             }
-            let before = &newest.attempt;
-            if before.state == State::Running {
+            for seen in chain.iter().filter(|seen| seen.attempt.state == State::Running) {
                 let end = row::cut_off(now);
-                let remains = row::remains_of(newest);
-                let (owned, to) = (before.ownership(subject), (State::Forgotten, &end));
+                let remains = row::remains_of(seen);
+                let (owned, to) = (seen.attempt.ownership(subject), (State::Forgotten, &end));
                 written(rows::update_end(step, &owned, State::Running, to, remains)?)?;
             }
+            if subject.kind == Kind::Lease {
+                end_rests(step, subject)?;
+            }
             let fence = advance_fence(step, now)?;
-            written(rows::insert(step, subject, &row::tombstone(before, fence, token, now))?)?;
+            let tombstone = row::tombstone(&newest.attempt, fence, token, now);
+            written(rows::insert(step, subject, &tombstone)?)?;
             Ok(Dropped::Yes)
         })
     }
@@ -62,6 +68,15 @@ impl SqliteStore {
             Ok(Dropped::Yes)
         })
     }
+}
+
+/// A forgotten name rests no longer.
+fn end_rests(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<()> {
+    step.execute(
+        "UPDATE attempt SET retry_boot_ms = NULL WHERE kind = ? AND namespace = ? AND key = ?",
+        params![subject.kind.as_str(), subject.namespace.as_str(), subject.key.as_str()],
+    )?;
+    Ok(())
 }
 
 /// Requires that a row was written: under the lock nothing can be in the way.

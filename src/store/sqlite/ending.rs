@@ -11,7 +11,7 @@ use crate::claim::attempt::{Ownership, State};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::id::Token;
-use crate::store::{Completion, Frames, LostWhy, Owned, StoreError, Unrecorded, row};
+use crate::store::{Completion, Frames, LostWhy, Owned, StoreError, Unrecorded, Verdict, row};
 
 /// An output that makes the log long by itself.
 const MUCH: usize = 64 << 10;
@@ -22,6 +22,7 @@ impl SqliteStore {
         owner: &Ownership,
         limit: Duration,
     ) -> Result<Owned, StoreError> {
+        self.renewals += 1;
         self.write(Sync::Normal, limit, |step, now| {
             let rows = step.execute(
                 "UPDATE attempt SET until_boot_ms = ? + lease_ms
@@ -54,12 +55,23 @@ impl SqliteStore {
             Ok(inside) => inside.flatten(),
             Err(error) => return Err(Unrecorded { claim, error }),
         };
+        let sync = match completion.verdict {
+            // A lease that is given back twice harms nobody.
+            Verdict::Released => Sync::Normal,
+            Verdict::Recorded { .. } | Verdict::Failed { .. } => Sync::Full,
+        };
         self.wrote_much |= inside.as_ref().is_some_and(|frames| frames.len() > MUCH);
         let mut dropped = None;
-        let written = self.write(Sync::Full, limit, |step, now| {
+        let written = self.write(sync, limit, |step, now| {
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
             let mine = rows::update_end(step, &owner, State::Running, (state, &end), remains)?;
+            if let (true, Some(until)) = (mine, row::rest(completion, now)) {
+                step.execute(
+                    "UPDATE attempt SET retry_boot_ms = ? WHERE fence = ?",
+                    params![until.at.0, owner.fence.0],
+                )?;
+            }
             if let (true, Some(frames)) = (mine, &inside) {
                 step.execute(
                     "INSERT INTO output (fence, frames) VALUES (?, ?)",

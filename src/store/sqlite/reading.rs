@@ -9,14 +9,14 @@ use super::{SqliteStore, rows};
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Decision, Request, decide};
 use crate::claim::fence::Fence;
-use crate::claim::key::{Namespace, Subject};
+use crate::claim::key::{Kind, Namespace, Subject};
 use crate::store::{Chain, Frames, Liveness, StoreError, row, with_lives};
 
 /// How much of a chain is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// Down to the first attempt that is not passed over: what a decision
-    /// needs.
+    /// What a decision needs: to run once, down to the first attempt that is not
+    /// passed over, and of a lease all that is left.
     Decision,
     /// All of it.
     Whole,
@@ -38,7 +38,9 @@ pub(super) fn attempts(
     let mut chain = Vec::new();
     while let Some(found) = rows.next()? {
         let attempt = rows::attempt(found)?;
-        let enough = depth == Depth::Decision && !row::may_be_passed_over(&attempt);
+        let enough = depth == Depth::Decision
+            && subject.kind == Kind::Once
+            && !row::may_be_passed_over(&attempt);
         chain.push(attempt);
         if enough {
             break;

@@ -41,9 +41,8 @@ fn duration(ms: i64) -> rusqlite::Result<Duration> {
 pub(super) const COLUMNS: &str = "fence, generation, state, operation, number, rerun, token,
     fingerprint, command, command_words, host, boot_id, pid, pid_start, pid_namespace,
     lock_inode, emptied, lease_ms, until_boot_ms, started_ms,
-    group_reach, group_id, group_start, group_session, group_namespace,
-    ended_ms, exit_code, signal, reason, run_ms, output_bytes, truncated, expires_ms, promised,
-    retry_boot_ms";
+    retry_boot_ms, group_reach, group_id, group_start, group_session, group_namespace,
+    ended_ms, exit_code, signal, reason, run_ms, output_bytes, truncated, expires_ms, promised";
 
 /// How many they are.
 pub(super) const COUNT: usize = 35;
@@ -86,10 +85,7 @@ pub(super) fn subject(row: &Row<'_>, first: usize) -> rusqlite::Result<Subject> 
     let (kind, namespace, key) =
         (from.next::<String>()?, from.next::<String>()?, from.next::<String>()?);
     Ok(Subject {
-        kind: [Kind::Once]
-            .into_iter()
-            .find(|known| known.as_str() == kind)
-            .ok_or_else(|| unreadable("kind"))?,
+        kind: Kind::parse(&kind).ok_or_else(|| unreadable("kind"))?,
         namespace: Namespace::new(&namespace).map_err(|_| unreadable("namespace"))?,
         key: Key::new(&key).map_err(|_| unreadable("key"))?,
     })
@@ -131,8 +127,9 @@ pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
         lease: from.duration()?,
         until: Until { boot_id: boot_id.clone(), at: BootMs(from.next()?) },
         started: WallMs(from.next()?),
+        rests_until: from.next::<Option<i64>>()?.map(|at| Until { boot_id, at: BootMs(at) }),
         group: group(&mut from)?,
-        end: end(&mut from, boot_id)?,
+        end: end(&mut from)?,
     })
 }
 
@@ -158,7 +155,7 @@ fn group(from: &mut Reader<'_>) -> rusqlite::Result<Option<Group>> {
     }))
 }
 
-fn end(from: &mut Reader<'_>, boot_id: BootId) -> rusqlite::Result<Option<End>> {
+fn end(from: &mut Reader<'_>) -> rusqlite::Result<Option<End>> {
     let Some(at) = from.next()? else {
         return Ok(None);
     };
@@ -187,7 +184,6 @@ fn end(from: &mut Reader<'_>, boot_id: BootId) -> rusqlite::Result<Option<End>> 
             Some(true) => Promise::Explicit,
             _ => Promise::Default,
         },
-        retry_at: from.next::<Option<i64>>()?.map(|at| Until { boot_id, at: BootMs(at) }),
     }))
 }
 
@@ -219,9 +215,9 @@ pub(super) fn insert(
         "INSERT OR IGNORE INTO attempt (fence, kind, namespace, key, generation, state, operation, number, rerun, token,
             fingerprint, command, command_words, host, boot_id, pid, pid_start,
             pid_namespace, lock_inode, group_reach, group_id, group_start, group_session,
-            group_namespace, emptied, lease_ms, until_boot_ms, started_ms, ended_ms)
+            group_namespace, emptied, lease_ms, until_boot_ms, retry_boot_ms, started_ms, ended_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-            ?, ?)",
+            ?, ?, ?)",
     )?;
     let group = attempt.group.as_ref();
     let rows = statement.execute(params![
@@ -255,6 +251,7 @@ pub(super) fn insert(
         attempt.remains == Remains::None,
         to_ms(attempt.lease),
         attempt.until.at.0,
+        attempt.rests_until.as_ref().map(|until| until.at.0),
         attempt.started.0,
         attempt.end.as_ref().map(|end| end.at.0),
     ])?;
@@ -279,7 +276,7 @@ pub(super) fn update_end(
         "UPDATE attempt SET state = :state, ended_ms = :ended_ms, exit_code = :exit_code,
             signal = :signal, reason = :reason, run_ms = :run_ms, output_bytes = :output_bytes,
             truncated = :truncated, expires_ms = :expires_ms, promised = :promised,
-            retry_boot_ms = :retry_boot_ms, emptied = :emptied
+            emptied = :emptied
          WHERE fence = :fence AND token = :token AND kind = :kind AND namespace = :namespace
             AND key = :key AND state = :from",
     )?;
@@ -294,7 +291,6 @@ pub(super) fn update_end(
         ":truncated": end.output.map(|output| output.extent == Extent::Truncated),
         ":expires_ms": match end.expiry { Expiry::At(at) => Some(at.0), Expiry::Never => None },
         ":promised": end.promise == Promise::Explicit,
-        ":retry_boot_ms": end.retry_at.as_ref().map(|until| until.at.0),
         ":emptied": remains == Remains::None,
         ":fence": row.fence.0,
         ":token": row.token.0,

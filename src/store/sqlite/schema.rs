@@ -15,8 +15,9 @@ pub(super) const NEWEST: usize = MIGRATIONS.len();
 /// `fence` is the row's number: it is unique in the store and grows, so rows
 /// are appended, listing newest first needs no index, and pruning oldest first
 /// walks the table in order. Times named `_ms` are wall-clock milliseconds
-/// since 1970; `until_boot_ms` and `retry_boot_ms` count from the start of the
-/// kernel that `boot_id` names.
+/// since 1970; `until_boot_ms` and `retry_boot_ms` (until when the key rests, for
+/// `--retry-after` or `--min-hold`) count from the start of the kernel that
+/// `boot_id` names.
 const FIRST: &str = "
 CREATE TABLE store (
     id INTEGER PRIMARY KEY CHECK (id = 1),

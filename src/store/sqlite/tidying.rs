@@ -20,6 +20,10 @@ const LONG: i64 = 24;
 /// The longest log file that is left lying about after a large write, in bytes.
 const LARGEST: u32 = 1 << 20;
 
+/// So many renewals make the log long by themselves, where nothing else happens
+/// for hours.
+const RENEWALS: u32 = 32;
+
 /// One in so many completions looks after the log. Where many run at once, each
 /// would find it in use, and they would do little else.
 const SHARE: i64 = 8;
@@ -28,7 +32,9 @@ impl SqliteStore {
     /// Starts the log over if it has grown and it is this completion's turn, or
     /// if it has grown by much.
     pub(super) fn tidy_after(&mut self, completed: Option<Fence>) {
-        if self.wrote_much || completed.is_some_and(|fence| fence.0 % SHARE == 0) {
+        let many_renewals = self.renewals >= RENEWALS;
+        if self.wrote_much || many_renewals || completed.is_some_and(|fence| fence.0 % SHARE == 0) {
+            self.renewals = 0;
             self.shorten_log();
         }
     }

@@ -6,11 +6,12 @@
 //! apart. A wait that is told to end ends at once: nothing is claimed yet.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::claim::attempt::{Attempt, State};
-use crate::claim::decide::{Busy, BusyWhy, Request, Rerun};
+use crate::claim::decide::{Busy, BusyWhy, Request, Rerun, Terms};
 use crate::claim::duration::Limit;
 use crate::claim::fence::Fence;
 use crate::claim::holder::Life;
@@ -24,7 +25,7 @@ use crate::report::line::CallOutcome;
 use crate::store::{Store, StoreError};
 
 use super::Call;
-use super::attempt::held_above;
+use super::environment::held_above;
 
 /// The longest pause between two looks at a holder that holds no lock.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -33,18 +34,19 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// How the wait of a call stands.
-pub(super) struct Waiting {
+pub(in crate::commands) struct Waiting {
     limit: Limit,
     began: Option<Instant>,
     /// The attempt whose end is waited for.
     awaited: Option<(Fence, Token)>,
-    /// The holder that a thread waits for in the kernel.
-    blocked_on: Option<Fence>,
+    /// The holders that threads wait for in the kernel; each thread takes its own
+    /// away when it is done.
+    blocked_on: Arc<Mutex<Vec<Fence>>>,
     pause: Duration,
 }
 
 /// Why a wait is over.
-pub(super) enum Woken {
+pub(in crate::commands) enum Woken {
     /// It is time to ask again.
     Again,
     /// The call is over.
@@ -53,25 +55,26 @@ pub(super) enum Woken {
 
 impl Waiting {
     /// A wait of at most `limit`; none by default.
-    pub(super) fn new(limit: Option<Limit>) -> Self {
+    pub(in crate::commands) fn new(limit: Option<Limit>) -> Self {
         Self {
             limit: limit.unwrap_or(Limit::After(Duration::ZERO)),
             began: None,
             awaited: None,
-            blocked_on: None,
+            blocked_on: Arc::default(),
             pause: FIRST_PAUSE,
         }
     }
 
     /// What the awaited attempt gave, once it has ended by itself: those who
     /// wait for a command share its end, a failure included.
-    pub(super) fn given(
+    pub(in crate::commands) fn given(
         &self,
         store: &mut dyn Store,
         request: &Request,
     ) -> Result<Option<Attempt>, StoreError> {
         let Some((fence, token)) = self.awaited else { return Ok(None) };
-        if request.rerun == Rerun::Yes {
+        let rerun = matches!(&request.terms, Terms::Once(terms) if terms.rerun == Rerun::Yes);
+        if rerun {
             return Ok(None);
         }
         let chain = store.chain(&request.subject)?;
@@ -80,6 +83,11 @@ impl Waiting {
                 && matches!(attempt.state, State::Done | State::Failed)
                 && attempt.outcome().is_some()
         }))
+    }
+
+    /// Whether a wait has begun and is not over.
+    pub(in crate::commands) fn goes_on(&self) -> bool {
+        self.began.is_some() && self.left() != Some(Duration::ZERO)
     }
 
     /// How much of the wait is left at most; nothing for ever.
@@ -94,7 +102,7 @@ impl Waiting {
 
 impl Call<'_> {
     /// Waits until it makes sense to ask again, or ends the call.
-    pub(super) fn wait(&mut self, busy: &Busy) -> anyhow::Result<Woken> {
+    pub(in crate::commands) fn wait(&mut self, busy: &Busy) -> anyhow::Result<Woken> {
         if matches!(busy.why, BusyWhy::Held(_)) && is_held_above(&busy.attempt) {
             return Ok(Woken::Over(self.nested(busy.attempt.clone())));
         }
@@ -126,10 +134,10 @@ impl Call<'_> {
             return Ok(busy.retry_after);
         };
         self.waiting.awaited = Some((attempt.fence, attempt.token));
+        for fence in &busy.living {
+            self.block_on(*fence)?;
+        }
         if life == Life::Alive {
-            if self.waiting.blocked_on != Some(attempt.fence) {
-                self.block_on(attempt.fence)?;
-            }
             // Somebody may have forgotten the key meanwhile: looking once a
             // lease costs nothing.
             return Ok(Some(busy.retry_after.unwrap_or(attempt.lease).max(LONGEST_PAUSE)));
@@ -144,16 +152,21 @@ impl Call<'_> {
     }
 
     fn block_on(&mut self, fence: Fence) -> anyhow::Result<()> {
+        let blocked_on = Arc::clone(&self.waiting.blocked_on);
+        if lock(&blocked_on).contains(&fence) {
+            return Ok(());
+        }
         let path = self.live.path().to_owned();
         let bell = self.waker.bell()?;
+        lock(&blocked_on).push(fence);
         thread::Builder::new().name("wait".into()).stack_size(64 << 10).spawn(move || {
             if LiveFile::wait_for(&path, fence).is_err() {
                 // Whatever is wrong, the caller looks again, and not at once.
                 thread::sleep(LONGEST_PAUSE);
             }
+            lock(&blocked_on).retain(|other| *other != fence);
             bell.ring(Reason::Freed);
         })?;
-        self.waiting.blocked_on = Some(fence);
         Ok(())
     }
 
@@ -171,16 +184,19 @@ impl Call<'_> {
                 }
             }
         }
-        if self.waker.reasons().contains(&Reason::Freed) {
-            self.waiting.blocked_on = None;
-        }
+        // Why it was does not matter: the store is asked again.
+        self.waker.reasons();
         Ok(Woken::Again)
     }
 }
 
+fn lock(fences: &Mutex<Vec<Fence>>) -> MutexGuard<'_, Vec<Fence>> {
+    fences.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Whether a running attempt's holder runs this very call: by the tokens it
 /// handed down, or because it is an ancestor.
-pub(super) fn is_held_above(attempt: &Attempt) -> bool {
+pub(in crate::commands) fn is_held_above(attempt: &Attempt) -> bool {
     attempt.state == State::Running
         && (held_above().contains(&attempt.token) || ancestors::include(&attempt.holder))
 }

@@ -10,17 +10,16 @@ use crate::claim::holder::Holder;
 use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
-use crate::cli::OnceArgs;
 use crate::cli::values::ReportTarget;
 use crate::exit::Refusal;
 use crate::process::duplicate;
 use crate::report::document::{exit_code, ms, signal, timestamp};
 use crate::report::line::{CallOutcome, HolderLine, Line, Sink};
 
-use super::Context;
+use super::super::Context;
 
 /// What a call came to, so far.
-pub(super) struct Account {
+pub(in crate::commands) struct Account {
     sinks: Vec<(String, Sink)>,
     line: Line,
     outcome: Option<CallOutcome>,
@@ -30,13 +29,13 @@ pub(super) struct Account {
 
 impl Account {
     /// Opens what the line will go to, before anything runs.
-    pub(super) fn open(
+    pub(in crate::commands) fn open(
         context: &Context,
-        args: &OnceArgs,
+        report: Option<&ReportTarget>,
         subject: &Subject,
     ) -> anyhow::Result<Self> {
         let mut sinks = Vec::new();
-        match &args.report {
+        match report {
             Some(ReportTarget::File(path)) => {
                 let name = format!("the report {}", path.display());
                 let sink = Sink::replace(path)
@@ -63,42 +62,42 @@ impl Account {
     }
 
     /// Notes what was asked for.
-    pub(super) fn asked(&mut self, fingerprint: &Fingerprint) {
+    pub(in crate::commands) fn asked(&mut self, fingerprint: &Fingerprint) {
         self.line.fingerprint = Some(fingerprint.to_string());
     }
 
     /// Whether it is known what the call came to.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(in crate::commands) fn is_settled(&self) -> bool {
         self.outcome.is_some()
     }
 
     /// Notes what the call came to.
-    pub(super) fn settle(&mut self, outcome: CallOutcome) {
+    pub(in crate::commands) fn settle(&mut self, outcome: CallOutcome) {
         self.outcome = Some(outcome);
     }
 
     /// Counts time spent in the store since `began`.
-    pub(super) fn in_store(&mut self, began: Instant) {
+    pub(in crate::commands) fn in_store(&mut self, began: Instant) {
         self.store += began.elapsed();
     }
 
     /// Counts time spent waiting for the key since `began`.
-    pub(super) fn waiting(&mut self, began: Instant) {
+    pub(in crate::commands) fn waiting(&mut self, began: Instant) {
         self.waited += began.elapsed();
     }
 
     /// Notes when it makes sense to ask again.
-    pub(super) fn retry_after(&mut self, after: Option<Duration>) {
+    pub(in crate::commands) fn retry_after(&mut self, after: Option<Duration>) {
         self.line.retry_after_ms = after.map(ms);
     }
 
     /// Notes that an interrupted attempt was taken over.
-    pub(super) fn took_over(&mut self) {
+    pub(in crate::commands) fn took_over(&mut self) {
         self.line.taken_over = true;
     }
 
     /// Notes which attempt the line is about.
-    pub(super) fn about(&mut self, attempt: &Attempt) {
+    pub(in crate::commands) fn about(&mut self, attempt: &Attempt) {
         self.line.attempt = Some(attempt.number);
         self.line.generation = Some(attempt.generation);
         self.line.fence = Some(attempt.fence.0);
@@ -106,7 +105,7 @@ impl Account {
     }
 
     /// Notes which attempt is given again, and how it ended.
-    pub(super) fn replayed(&mut self, attempt: &Attempt) {
+    pub(in crate::commands) fn replayed(&mut self, attempt: &Attempt) {
         self.about(attempt);
         let end = attempt.end.as_ref();
         let output = end.and_then(|end| end.output);
@@ -118,13 +117,13 @@ impl Account {
     }
 
     /// Notes how the command ended.
-    pub(super) fn ended(&mut self, outcome: Option<Outcome>) {
+    pub(in crate::commands) fn ended(&mut self, outcome: Option<Outcome>) {
         self.line.exit_code = exit_code(outcome);
         self.line.signal = signal(outcome);
     }
 
     /// Notes how long the command ran, and what is kept of its output.
-    pub(super) fn ran(&mut self, run: Duration, output: Option<(u64, Extent)>) {
+    pub(in crate::commands) fn ran(&mut self, run: Duration, output: Option<(u64, Extent)>) {
         self.line.run_ms = Some(ms(run));
         self.line.output_bytes = output.map(|(bytes, _)| bytes);
         self.line.truncated = output.is_some_and(|(_, extent)| extent == Extent::Truncated);
@@ -132,7 +131,7 @@ impl Account {
 
     /// Writes the line. The command has had its effect, so a report that
     /// cannot be written is told and changes nothing.
-    pub(super) fn close(&mut self, context: &Context) {
+    pub(in crate::commands) fn close(&mut self, context: &Context) {
         if self.sinks.is_empty() {
             return;
         }

@@ -1,0 +1,152 @@
+//! A call that claims, and runs a command under its claim: what `once` and
+//! `lease` share.
+//!
+//! `wait` waits for what is busy, `running` runs a command under a claim that
+//! `keeper` renews, in the environment that `environment` makes, and `account`
+//! writes the report line.
+
+pub(super) mod account;
+pub(super) mod environment;
+pub(super) mod keeper;
+pub(super) mod running;
+pub(super) mod wait;
+
+use std::time::Instant;
+
+use crate::claim::attempt::Attempt;
+use crate::claim::decide::{Busy, BusyWhy, Decision, Request};
+use crate::claim::held::Claim;
+use crate::claim::holder::{Claimant, Life};
+use crate::claim::time::{BootMs, Clock as _};
+use crate::cli::RunArgs;
+use crate::exit::Ending;
+use crate::process::host;
+use crate::process::launch::{Newborn, Streams};
+use crate::process::live::LiveFile;
+use crate::process::signals::Signals;
+use crate::process::wake::Waker;
+use crate::report::line::CallOutcome;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Answer, Store as _, StoreError, Trouble};
+
+use super::Context;
+use account::Account;
+use keeper::Renewal;
+use wait::Waiting;
+
+/// One call of a verb that runs a command.
+pub(super) struct Call<'a> {
+    pub(super) context: &'a Context,
+    pub(super) run: &'a RunArgs,
+    pub(super) request: Request,
+    pub(super) live: LiveFile,
+    pub(super) waker: Waker,
+    pub(super) signals: Option<Signals>,
+    pub(super) waiting: Waiting,
+    pub(super) renewal: Renewal,
+    pub(super) account: &'a mut Account,
+}
+
+/// A claim that was won, and the command that waits to run under it.
+pub(super) struct Won {
+    pub(super) claim: Claim,
+    pub(super) newborn: Newborn,
+    /// When the claim was sent: its lease counts from then.
+    pub(super) sent: BootMs,
+}
+
+/// What one look, and one claim where the look did not settle it, came to.
+pub(super) enum Asked {
+    /// It may run.
+    Won(Box<Won>),
+    /// Anything but a run.
+    Not(Box<Decision>),
+    /// It is over.
+    Over(Ending),
+    /// The store could not be used just now: to be asked again.
+    Again,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(
+        context: &'a Context,
+        run: &'a RunArgs,
+        request: Request,
+        account: &'a mut Account,
+    ) -> Self {
+        account.asked(&request.fingerprint);
+        Self {
+            context,
+            run,
+            live: context.live_file(),
+            waker: Waker::default(),
+            signals: None,
+            waiting: Waiting::new(run.wait),
+            renewal: Renewal::Always,
+            account,
+            request,
+        }
+    }
+
+    /// One look, and one claim where the look does not settle it.
+    pub(super) fn ask(
+        &mut self,
+        store: &mut SqliteStore,
+        streams: Streams,
+    ) -> anyhow::Result<Asked> {
+        let began = Instant::now();
+        let decision = match store.look(&self.request, &mut self.live) {
+            Ok(decision) => decision,
+            Err(error) => return self.again_or(error),
+        };
+        if let Decision::Replay(_) | Decision::Busy(_) | Decision::Mismatch(_) = decision {
+            self.account.in_store(began);
+            return Ok(Asked::Not(Box::new(decision)));
+        }
+        // From here on a signal must not end us with a claim in hand.
+        if self.signals.is_none() {
+            self.signals = Some(Signals::take_over()?);
+        }
+        let newborn = self.fork(streams)?;
+        let holder = host::ourselves(&self.context.clock);
+        let claimant = Claimant { holder, group: Some(newborn.group()) };
+        let sent = self.context.clock.now().boot;
+        let answer = store.claim(&self.request, &claimant, &mut self.live);
+        self.account.in_store(began);
+        Ok(match answer {
+            Ok(Answer::Won(claim)) => Asked::Won(Box::new(Won { claim, newborn, sent })),
+            Ok(Answer::Not(decision)) => Asked::Not(decision),
+            Err(error) => {
+                let told = self.signals.as_mut().and_then(Signals::told_to_end);
+                let Some(signal) = told else { return self.again_or(error) };
+                self.account.settle(CallOutcome::Error);
+                Asked::Over(Ending::Signal(signal as u8))
+            }
+        })
+    }
+
+    /// A store that others have locked for a while ends no wait early.
+    fn again_or(&mut self, error: StoreError) -> anyhow::Result<Asked> {
+        if error.trouble() == Trouble::Locked && self.waiting.goes_on() {
+            return Ok(Asked::Again);
+        }
+        Err(error.into())
+    }
+
+    /// A call from inside the command that holds what is asked for: it would
+    /// wait for itself.
+    pub(super) fn nested(&mut self, attempt: Attempt) -> Ending {
+        let sentence = self.context.topic(&self.request.subject).nested();
+        let why = BusyWhy::Held(Life::Alive);
+        self.busy(&Busy { attempt, why, retry_after: None, living: Vec::new() }, &sentence)
+    }
+
+    /// Somebody else has it.
+    pub(super) fn busy(&mut self, busy: &Busy, sentence: &str) -> Ending {
+        self.context.voice.note(sentence);
+        self.account.about(&busy.attempt);
+        self.account.retry_after(busy.retry_after);
+        self.account.settle(CallOutcome::Busy);
+        Ending::Status(self.run.conflict_exit_code())
+    }
+}

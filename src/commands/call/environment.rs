@@ -1,0 +1,91 @@
+//! What a command finds in its environment.
+
+use std::env;
+use std::ffi::OsString;
+
+use crate::claim::attempt::Attempt;
+use crate::claim::id::Token;
+use crate::claim::key::{Kind, Subject};
+
+use super::Call;
+
+/// The variable that carries the tokens of all claims above a command.
+const HELD: &str = "DOUBLETAP_HELD";
+
+const TOKEN: &str = "DOUBLETAP_TOKEN";
+const FENCE: &str = "DOUBLETAP_FENCE";
+const ATTEMPT: &str = "DOUBLETAP_ATTEMPT";
+const IDEMPOTENCY_KEY: &str = "DOUBLETAP_IDEMPOTENCY_KEY";
+
+/// Variables to be set for a command, or to be taken away from it.
+pub(super) type Variables = Vec<(&'static str, Option<OsString>)>;
+
+/// The tokens of all claims above us.
+#[expect(clippy::disallowed_methods, reason = "the wrapper above us wrote this variable")]
+pub(super) fn held_above() -> Vec<Token> {
+    let held = env::var_os(HELD).unwrap_or_default();
+    held.to_string_lossy().split(',').filter_map(Token::parse).collect()
+}
+
+impl Call<'_> {
+    /// What the command finds in its environment, as far as it is known before
+    /// the claim.
+    pub(super) fn variables(&self) -> Variables {
+        let token = self.request.token;
+        let mut held: Vec<String> = held_above().iter().map(Token::to_string).collect();
+        held.push(token.to_string());
+        let mut variables = self.common_variables();
+        variables
+            .extend([(TOKEN, Some(token.to_string().into())), (HELD, Some(held.join(",").into()))]);
+        variables
+    }
+
+    /// What a command without a claim finds: nothing of a claim above it, whose
+    /// idempotency key would make its effects look like repetitions.
+    pub(super) fn unguarded_variables(&self) -> Variables {
+        let mut variables = self.common_variables();
+        variables.extend([
+            (TOKEN, None),
+            (FENCE, None),
+            (ATTEMPT, None),
+            (IDEMPOTENCY_KEY, Some(self.request.new_operation.to_string().into())),
+        ]);
+        variables
+    }
+
+    fn common_variables(&self) -> Variables {
+        let subject = &self.request.subject;
+        vec![
+            (name_of(subject), Some(subject.key.as_str().into())),
+            ("DOUBLETAP_NAMESPACE", Some(subject.namespace.as_str().into())),
+            ("DOUBLETAP_STORE", Some(self.context.store_path().into())),
+        ]
+    }
+}
+
+/// The variable that names what is claimed.
+fn name_of(subject: &Subject) -> &'static str {
+    match subject.kind {
+        Kind::Once => "DOUBLETAP_KEY",
+        Kind::Lease => "DOUBLETAP_NAME",
+    }
+}
+
+/// Variables whose values only the claim says. A lease begins no operation: what
+/// runs under it belongs to the one above it, if there is one.
+pub(super) fn late_names(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Once => &[FENCE, ATTEMPT, IDEMPOTENCY_KEY],
+        Kind::Lease => &[FENCE],
+    }
+}
+
+/// What the command finds in its environment, as far as only the claim says.
+pub(in crate::commands) fn late_variables(
+    attempt: &Attempt,
+    kind: Kind,
+) -> Vec<(&'static str, String)> {
+    let values =
+        [attempt.fence.0.to_string(), attempt.number.to_string(), attempt.operation.to_string()];
+    late_names(kind).iter().copied().zip(values).collect()
+}

@@ -1,0 +1,345 @@
+//! Runs a command under a claim.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+
+use crate::claim::duration::for_people;
+use crate::claim::fence::Fence;
+use crate::claim::held::Claim;
+use crate::claim::holder::Group;
+use crate::claim::key::Kind;
+use crate::claim::outcome::Outcome;
+use crate::exit::{self, Ending};
+use crate::process::capture::Pump;
+use crate::process::clock;
+use crate::process::group::{self, Presence};
+use crate::process::launch::{self, Newborn, NotStarted, Plan, Running, Streams};
+use crate::process::rules::{AfterLoss, Limits, Rules, Transacting};
+use crate::process::signals::Signals;
+use crate::process::supervise::{Ended, Left, supervise};
+use crate::process::tenure::Tenure;
+use crate::process::wake::Waker;
+use crate::report::line::CallOutcome;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Completion, Liveness as _, Owned, Store as _, StoreError, Verdict};
+
+use super::environment::{late_names, late_variables};
+use super::keeper::{Keeper, Keeping};
+use super::{Call, Won};
+
+/// How long a predecessor's processes may take to die.
+const CLEARING: Duration = Duration::from_secs(10);
+
+/// How far a claim that was won came.
+pub(in crate::commands) enum Begun {
+    /// Its command runs.
+    Running(Box<Under>),
+    /// It is over: nothing runs.
+    Over(Ending),
+    /// It was won too late to be used, and given back.
+    Again(Box<SqliteStore>),
+}
+
+/// A command that runs under a claim.
+pub(in crate::commands) struct Under {
+    pub(in crate::commands) claim: Claim,
+    pub(in crate::commands) keeper: Keeper,
+    pub(in crate::commands) transacting: Arc<Transacting>,
+    pub(in crate::commands) tenure: Arc<Tenure>,
+    pub(in crate::commands) running: Running,
+    pub(in crate::commands) pump: Option<Pump>,
+}
+
+/// What protects a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    /// A lock that the kernel drops when we end; the lease is for people.
+    Kernel,
+    /// The lease alone: a command must not outlive it.
+    Lease,
+}
+
+/// The time limit ends the right to a name even of a living holder; to run once,
+/// it does only where the kernel cannot be asked.
+fn guard_of(claim: &Claim) -> Guard {
+    match claim.subject().kind {
+        Kind::Once if claim.attempt().lock_inode.is_some() => Guard::Kernel,
+        Kind::Once | Kind::Lease => Guard::Lease,
+    }
+}
+
+impl Under {
+    /// Until when the command may run, where only that protects it.
+    pub(in crate::commands) fn limiting_tenure(&self) -> Option<Arc<Tenure>> {
+        (guard_of(&self.claim) == Guard::Lease).then(|| Arc::clone(&self.tenure))
+    }
+}
+
+impl Call<'_> {
+    /// Forks the command, which waits until its key is claimed.
+    pub(super) fn fork(&self, streams: Streams) -> anyhow::Result<Newborn> {
+        self.fork_under_claim(&self.run.command, streams)
+    }
+
+    /// Forks something that finds our claim in its environment.
+    pub(in crate::commands) fn fork_under_claim(
+        &self,
+        argv: &[OsString],
+        streams: Streams,
+    ) -> anyhow::Result<Newborn> {
+        let variables = self.variables();
+        let late = late_names(self.request.subject.kind);
+        self.fork_planned(Plan { argv, variables: &variables, late, streams })
+    }
+
+    fn fork_planned(&self, plan: Plan<'_>) -> anyhow::Result<Newborn> {
+        let signals =
+            self.signals.as_ref().ok_or_else(|| anyhow!("signals were not taken over"))?;
+        let key = &self.request.subject.key;
+        launch::fork(plan, env::vars_os(), signals)
+            .with_context(|| format!("{key}: no process could be started"))
+    }
+
+    /// Clears what predecessors left behind, and lets the command go.
+    pub(in crate::commands) fn begin(
+        &mut self,
+        mut store: SqliteStore,
+        won: Won,
+        pump: impl FnOnce(&SqliteStore, &Claim, &mut Newborn, &mut Waker) -> io::Result<Option<Pump>>,
+    ) -> anyhow::Result<Begun> {
+        let Won { claim, mut newborn, sent } = won;
+        self.account.about(claim.attempt());
+        self.tell_of_take_over(&claim);
+        let prepared =
+            clear_remains(&mut store, &claim).map_err(anyhow::Error::from).and_then(|cleared| {
+                Ok((cleared, pump(&store, &claim, &mut newborn, &mut self.waker)?))
+            });
+        let (cleared, pump) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                self.release(&mut store, claim, None, &format!("{error:#}"))?;
+                return Err(error);
+            }
+        };
+        if cleared == Cleared::No {
+            return self.give_back(store, claim).map(Begun::Over);
+        }
+        let tenure = Arc::new(Tenure::new(claim.attempt().lease, sent));
+        if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
+            self.release(&mut store, claim, None, "it was won too late to be used")?;
+            return Ok(Begun::Again(Box::new(store)));
+        }
+        if let Some(signal) = self.signals.as_mut().and_then(Signals::told_to_end) {
+            self.release(&mut store, claim, None, "told to end before it started")?;
+            self.account.settle(CallOutcome::Failed);
+            return Ok(Begun::Over(Ending::Signal(signal as u8)));
+        }
+        let running = match newborn.let_go(&late_variables(claim.attempt(), claim.subject().kind)) {
+            Ok(running) => running,
+            Err(why) => return self.not_started(store, claim, &why).map(Begun::Over),
+        };
+        let keeping = Keeping {
+            owner: claim.ownership(),
+            limit: (claim.attempt().lease / 8).min(self.context.store_timeout()),
+            tenure: Arc::clone(&tenure),
+            renewal: self.renewal,
+        };
+        let transacting = Arc::new(Transacting::default());
+        let keeper = Keeper::new(store, keeping, Arc::clone(&transacting), self.context.voice);
+        Ok(Begun::Running(Box::new(Under { claim, keeper, transacting, tenure, running, pump })))
+    }
+
+    /// Runs the command without a claim, because there is no store; nothing if
+    /// it could not be started.
+    pub(in crate::commands) fn run_unguarded(&mut self) -> anyhow::Result<Result<Ended, Ending>> {
+        if self.signals.is_none() {
+            self.signals = Some(Signals::take_over()?);
+        }
+        let variables = self.unguarded_variables();
+        let streams = Streams::Inherited;
+        let plan = Plan { argv: &self.run.command, variables: &variables, late: &[], streams };
+        let running = match self.fork_planned(plan)?.let_go(&[]) {
+            Ok(running) => running,
+            Err(why) => {
+                let (status, reason) = self.describe_not_started(&why);
+                self.context.voice.warn(&reason);
+                self.account.settle(CallOutcome::Error);
+                return Ok(Err(Ending::Status(status)));
+            }
+        };
+        self.see_through(running, None, (&Transacting::default(), None), |_| ()).map(Ok)
+    }
+
+    /// Owns the command until its end.
+    pub(in crate::commands) fn see_through(
+        &mut self,
+        running: Running,
+        pump: Option<Pump>,
+        (transacting, tenure): (&Transacting, Option<&Tenure>),
+        lasting: impl FnOnce(&mut Waker),
+    ) -> anyhow::Result<Ended> {
+        let Some(signals) = &mut self.signals else {
+            return Err(anyhow!("signals were not taken over"));
+        };
+        let limits = Limits {
+            timeout: self.run.timeout,
+            kill_after: self.run.kill_after,
+            after_loss: match self.request.subject.kind {
+                Kind::Once => AfterLoss::Graceful,
+                Kind::Lease => AfterLoss::AtOnce,
+            },
+        };
+        let rules = Rules { limits, transacting, tenure };
+        let ended = supervise(running, pump, signals, &mut self.waker, rules, lasting)
+            .context("the command could not be waited for")?;
+        if ended.left == Left::Somebody {
+            let key = &self.request.subject.key;
+            self.context.voice.warn(&format!(
+                "{key}: some of what its command started could not be ended, and still runs"
+            ));
+        }
+        Ok(ended)
+    }
+
+    fn tell_of_take_over(&mut self, claim: &Claim) {
+        if let Some(before) = claim.took_over() {
+            self.account.took_over();
+            let topic = self.context.topic(claim.subject());
+            self.context.voice.note(&topic.took_over(before));
+        }
+    }
+
+    fn describe_not_started(&self, why: &NotStarted) -> (u8, String) {
+        let word = crate::cli::first_word(&self.run.command).to_string_lossy();
+        let key = &self.request.subject.key;
+        match why {
+            NotStarted::NotFound(_) if word.contains('/') && Path::new(&*word).exists() => {
+                (exit::NOT_FOUND, format!("{key}: {word:?}: its interpreter was not found"))
+            }
+            NotStarted::NotFound(_) => (exit::NOT_FOUND, format!("{key}: {word:?}: {why}")),
+            NotStarted::NotExecutable(_) => {
+                (exit::NOT_EXECUTABLE, format!("{key}: {word:?}: {why}"))
+            }
+        }
+    }
+
+    /// A command that could not be executed is never recorded: the key is
+    /// released at once.
+    fn not_started(
+        &mut self,
+        mut store: SqliteStore,
+        claim: Claim,
+        why: &NotStarted,
+    ) -> anyhow::Result<Ending> {
+        let (status, reason) = self.describe_not_started(why);
+        self.context.voice.warn(&reason);
+        self.account.settle(CallOutcome::Error);
+        self.release(&mut store, claim, Some(Outcome::Exited(status)), &reason)?;
+        Ok(Ending::Status(status))
+    }
+
+    /// Predecessors that cannot be ended keep the key.
+    fn give_back(&mut self, mut store: SqliteStore, claim: Claim) -> anyhow::Result<Ending> {
+        let sentence = self.context.topic(claim.subject()).not_cleared();
+        self.context.voice.note(&sentence);
+        self.account.settle(CallOutcome::Busy);
+        self.release(
+            &mut store,
+            claim,
+            None,
+            "processes of an earlier attempt could not be ended",
+        )?;
+        Ok(Ending::Status(self.run.conflict_exit_code()))
+    }
+
+    /// The command ran for too long.
+    pub(in crate::commands) fn timed_out(&mut self, ended: &Ended) -> Ending {
+        let key = &self.request.subject.key;
+        let limit = for_people(self.run.timeout.unwrap_or_default());
+        self.context.voice.warn(&format!(
+            "{key}: the command ran for longer than {limit} and was stopped ({})",
+            ended.outcome
+        ));
+        self.account.settle(CallOutcome::Timeout);
+        Ending::Status(exit::TIMEOUT)
+    }
+
+    /// What is to be done once a claim is spent: whoever waits for us is served
+    /// first.
+    pub(in crate::commands) fn spent(
+        &mut self,
+        store: &mut SqliteStore,
+        (fence, group): (Fence, Option<Group>),
+        owned: Owned,
+    ) {
+        self.live.let_go(fence);
+        let nobody = |group| group::presence(&group) == Presence::Nobody;
+        if owned != Owned::Yes && group.is_none_or(nobody) {
+            // Else whoever comes next sees to it.
+            let _ = store.mark_empty(fence);
+        }
+        store.tidy();
+    }
+
+    /// Spends a claim whose command never ran.
+    fn release(
+        &mut self,
+        store: &mut SqliteStore,
+        claim: Claim,
+        outcome: Option<Outcome>,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        let verdict = match claim.subject().kind {
+            Kind::Once => Verdict::Failed { rest: None },
+            Kind::Lease => Verdict::Released,
+        };
+        let completion = Completion {
+            verdict,
+            outcome,
+            reason: Some(reason.to_owned()),
+            run: None,
+            output: None,
+        };
+        let fence = claim.attempt().fence;
+        let spent = store.complete(claim, &completion);
+        self.live.let_go(fence);
+        spent.map(drop).map_err(|unrecorded| unrecorded.error)
+    }
+}
+
+/// We end as the command did; told to end, we die of the same signal, unless
+/// the command chose a status of its own.
+pub(in crate::commands) fn ending(ended: &Ended) -> Ending {
+    match (ended.told, ended.outcome) {
+        (Some(signal), Outcome::Signaled(_)) => Ending::Signal(signal as u8),
+        (_, outcome) => Ending::Status(outcome.status()),
+    }
+}
+
+/// Whether nobody of earlier attempts is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cleared {
+    Yes,
+    No,
+}
+
+/// Ends whoever is left of earlier attempts.
+fn clear_remains(store: &mut SqliteStore, claim: &Claim) -> Result<Cleared, StoreError> {
+    for before in claim.remains() {
+        let same_boot = before.holder.boot_id == claim.attempt().holder.boot_id;
+        let group = before.group.filter(|_| same_boot);
+        match group.map(|group| group::clear(&group, CLEARING)) {
+            Some(Presence::Somebody) => return Ok(Cleared::No),
+            // What cannot be seen from here is left to the fence.
+            Some(Presence::Elsewhere) => {}
+            Some(Presence::Nobody) | None => store.mark_empty(before.fence)?,
+        }
+    }
+    Ok(Cleared::Yes)
+}
