@@ -134,7 +134,7 @@ pub trait Store: Send {
     fn spool(&self, owner: &Ownership) -> Spool;
 
     /// The recorded frames of an attempt, if any: of one that is not completed,
-    /// what its spool has so far. Nothing where they are not all there.
+    /// what its spool has so far.
     ///
     /// # Errors
     /// When the store cannot be read.

@@ -112,8 +112,10 @@ fn an_output_whose_file_is_gone_or_cut_short_is_not_replayed_as_if_it_were_whole
         [&|| fs::write(file, &whole[..1_000_000]).unwrap(), &|| fs::remove_file(file).unwrap()];
     for damage in damages {
         damage();
-        let call = scene.once("k").command(["cat", "big"]);
-        call.status(125).note(&["k", "missing or damaged", "doubletap forget k"]).run();
+        for options in ["k", "k --fail-open"] {
+            let call = scene.once(options).command(["cat", "big"]);
+            call.status(125).note(&["k", "missing or damaged", "doubletap forget k"]).run();
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::support::{Call, Scene};
 
 /// The call, with what it does to files and processes noted in the file `trace`.
 fn traced(call: Call<'_>) -> Call<'_> {
-    let calls = "trace=openat,pwrite64,write,fdatasync,fsync,execve,exit_group";
+    let calls = "trace=openat,pwrite64,write,fdatasync,fsync,unlink,unlinkat,execve,exit_group";
     call.through(["strace", "-f", "-y", "-s", "16", "-o", "trace", "-e", calls])
 }
 
@@ -105,4 +105,38 @@ fn a_replay_syncs_nothing() {
     let trace = Trace::of(&scene);
     let syncs: Vec<_> = trace.lines.iter().filter(|line| line.contains("sync(")).collect();
     assert!(syncs.is_empty(), "{syncs:?}");
+}
+
+#[test]
+#[ignore = "needs strace: cargo test -- --ignored"]
+fn a_large_output_and_its_name_are_on_the_disk_before_the_record_that_speaks_of_it() {
+    let scene = Scene::new();
+    scene.attempt("earlier").run();
+    traced(scene.once("k").sh("head -c 3000000 /dev/zero")).any_stdout().run();
+    let trace = Trace::of(&scene);
+    let made = trace.find(0, "spool", &["openat(", ".out\"", "O_CREAT"]);
+    let synced = trace.find(made, "sync of the spool", &["fdatasync(", ".out>"]);
+    let folder = format!("<{}>", scene.state_folder().display());
+    let named = trace.find(synced, "sync of the folder", &["fsync(", &folder]);
+    let recorded = trace.frame(named);
+    trace.log_synced(recorded);
+    let between = &trace.lines[made..named];
+    let early = between.iter().filter(|line| line.contains("store.db-wal>")).count();
+    assert_eq!(early, 0, "the record came first:\n{}", trace.lines.join("\n"));
+}
+
+#[test]
+#[ignore = "needs strace: cargo test -- --ignored"]
+fn what_prune_removes_is_gone_for_good_before_its_file_is() {
+    let scene = Scene::new();
+    scene.once("k").sh("head -c 3000000 /dev/zero").any_stdout().run();
+    crate::support::until("it is old enough", || {
+        traced(scene.call("prune --older-than 0s --force")).run();
+        scene.state("k") == "absent"
+    });
+    let trace = Trace::of(&scene);
+    let unlinked = trace.find(0, "end of the spool", &["unlink", ".out\""]);
+    let synced = trace.find_last(unlinked, "sync", &["fdatasync(", "store.db-wal>"]);
+    let written = trace.find_last(unlinked, "frame", &["write", "store.db-wal>", ", 4096"]);
+    assert!(written < synced, "it was not synced:\n{}", trace.lines.join("\n"));
 }

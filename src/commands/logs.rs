@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
                     output.bytes
                 ));
             }
-            if attempt.end.is_none() && played.was_cut {
+            if attempt.output().is_none() && played.was_cut {
                 let extent = Extent::Truncated;
                 truncated = Some(OutputSummary { bytes: played.bytes, extent });
             }

@@ -134,15 +134,24 @@ impl<'a> Once<'a> {
                     },
                 },
             };
+            // What has run is not run again because its output cannot be read,
+            // not even unguarded: from here on no error is one of the store.
             let fence = replay.fence;
-            if let Some(recorded) = self.read_output(&mut store, replay)? {
-                return Ok(Step::Replay(store, Box::new(recorded)));
-            }
-            // Pruned between two readings: what is there now decides. If it is
-            // still there, its output is not.
-            if vanished.replace(fence) == Some(fence) {
-                let topic = self.call.context.topic(&self.call.request.subject);
-                return Err(anyhow!(topic.damaged()));
+            match self.read_output(&mut store, replay) {
+                Ok(Some(recorded)) => return Ok(Step::Replay(store, Box::new(recorded))),
+                // Pruned between two readings: what is there now decides. If it
+                // is still there, its output is not.
+                Ok(None) if vanished.replace(fence) == Some(fence) => {
+                    let topic = self.call.context.topic(&self.call.request.subject);
+                    let sentence = topic.damaged();
+                    return Ok(Step::Over(self.unreadable(&sentence)));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let key = &self.call.request.subject.key;
+                    let sentence = format!("{key}: its recorded output cannot be read: {error:#}");
+                    return Ok(Step::Over(self.unreadable(&sentence)));
+                }
             }
         }
     }
@@ -170,6 +179,13 @@ impl<'a> Once<'a> {
                 return Err(anyhow!("{key}: the store gave no answer"));
             }
         })
+    }
+
+    /// What is on record cannot be given again.
+    fn unreadable(&mut self, sentence: &str) -> Ending {
+        self.call.context.voice.warn(sentence);
+        self.call.account.settle(CallOutcome::Error);
+        Ending::Status(exit::FAILED)
     }
 
     fn mismatch(&mut self, first: &Attempt) -> Ending {

@@ -74,10 +74,11 @@ impl Played {
 pub(super) fn play(frames: &Frames, targets: Targets) -> io::Result<Played> {
     match frames {
         Frames::Bytes(bytes) => play_from(&**bytes, targets),
-        Frames::File(file, _) => {
+        Frames::File(file, length) => {
             let mut file = &**file;
             file.rewind()?;
-            play_from(file, targets)
+            // One that is still being written has no end.
+            play_from(file.take(*length), targets)
         }
     }
 }

@@ -253,13 +253,14 @@ impl Work {
                 break;
             }
         }
+        // Asked before somebody else reads it.
+        if self.out.has_more() || self.err.has_more() {
+            self.shared.with_recorder(Recorder::mark_truncated);
+        }
         let open: Vec<BorrowedFd<'_>> =
             [self.out.fd(), self.err.fd()].into_iter().flatten().collect();
         if !open.is_empty() {
             drain::leave_behind(&open);
-        }
-        if self.out.has_more() || self.err.has_more() {
-            self.shared.with_recorder(Recorder::mark_truncated);
         }
         self.shared.set_done();
     }

@@ -156,7 +156,7 @@ pub(super) fn reap(pid: Pid, wait: Wait) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Whether to wait for a child's end.
+/// Whether to wait for what is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     /// Look only.

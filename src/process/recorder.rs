@@ -2,8 +2,8 @@
 //!
 //! Little is kept in memory. What is more, or comes from a command that lasts,
 //! goes to a file (the spool), where others can read it while the command
-//! runs. Recording never touches the file: whoever records says when there is
-//! time for [`Recorder::store`].
+//! runs. [`Recorder::record`] never touches the file: whoever records says when
+//! there is time for [`Recorder::store`].
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -20,7 +20,7 @@ use super::raw::{Wait, write_back};
 const IN_MEMORY: usize = 64 << 10;
 
 /// How much is kept in memory between two writes to the spool.
-const AT_ONCE: usize = 256 << 10;
+const BATCH: usize = 256 << 10;
 
 /// How much of the spool is on its way to the disk at the most, twice over. A
 /// large file that is synced at its end only holds up everybody who syncs
@@ -155,7 +155,7 @@ impl Recorder {
     /// Whether no more is to be recorded before [`Recorder::store`].
     #[must_use]
     pub fn is_full(&self) -> bool {
-        let most = if self.file.is_some() { AT_ONCE } else { IN_MEMORY };
+        let most = if self.file.is_some() { BATCH } else { IN_MEMORY };
         self.pending.bytes().len() >= most && self.may_store()
     }
 
@@ -191,7 +191,10 @@ impl Recorder {
         if let Err((why, left)) = spooled.append(self.pending.bytes(), self.kept) {
             self.trouble = Some(why);
             if left.length == 0 && spooled.written.length == 0 {
-                // Nothing was there yet: what is in memory stays there.
+                // Nothing was there yet: what is in memory stays there, and the
+                // room is given back.
+                let _ = spooled.file.set_len(0);
+                self.spool.remove();
                 self.file = None;
                 self.limit = self.limit.min(self.kept.max(IN_MEMORY as u64));
                 return;

@@ -1,12 +1,12 @@
 //! Owns a running command: one thread that alone signals and reaps it.
 //!
-//! It never touches a store and never writes to standard output, so nothing
-//! that is slow can hold it up.
+//! It never touches a store. While a thread of its own hands the output on it
+//! never writes either, so nothing that is slow can hold it up; before that it
+//! moves what can be moved without waiting.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill, killpg};
@@ -210,7 +210,8 @@ impl Supervision<'_> {
         let timeout = if self.status.is_none() { self.timeout_at } else { None };
         let look = (self.status.is_some() && self.stopped.is_some()).then_some(LOOK_AGAIN);
         let leave = if self.drained { None } else { self.leave_at };
-        let next = [brief, left(timeout), left(self.kill_at), left(leave), look];
+        let stop = (self.suspension == Suspension::Asked).then_some(LOOK_AGAIN);
+        let next = [brief, left(timeout), left(self.kill_at), left(leave), look, stop];
         next.into_iter().flatten().min()
     }
 
@@ -314,13 +315,9 @@ impl Supervision<'_> {
         {
             return;
         }
-        let transacting = self.rules.transacting;
-        let _nobody = transacting.lock().unwrap_or_else(PoisonError::into_inner);
-        // It may have been called off while we waited.
-        self.hand_on_what_has_come();
-        if self.suspension == Suspension::Asked {
-            self.suspension.stop_ourselves(self.running.group().reach);
-        }
+        // Whoever is in a transaction is left to finish it, and looked at again.
+        let Ok(_nobody) = self.rules.transacting.try_lock() else { return };
+        self.suspension.stop_ourselves(self.running.group().reach);
     }
 
     /// The command must not go on, and nobody who came from it either.

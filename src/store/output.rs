@@ -1,7 +1,7 @@
 //! The output of a command, in the form in which it is kept: in memory while it
 //! is little, and in a file when it is more.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::PathBuf;
@@ -76,6 +76,14 @@ impl Spool {
                 Ok(file)
             }
             Self::Unnamed => tempfile::tempfile(),
+        }
+    }
+
+    /// Removes the file, as far as that can be done.
+    pub fn remove(&self) {
+        if let Self::Named(path) = self {
+            // One that is left all the same is removed by prune.
+            let _ = fs::remove_file(path);
         }
     }
 }

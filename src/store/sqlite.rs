@@ -5,7 +5,7 @@
 //! locked step again while the file is busy, `spool` has the files of large
 //! outputs, and the rest are the methods of
 //! [`Store`] by subject. No read transaction is ever open while a caller
-//! writes to its standard output: every method has read all when it returns.
+//! writes to its standard output: every method has read all when it returns, or has a file open.
 
 mod claiming;
 mod dropping;

@@ -122,6 +122,12 @@ impl Account {
         self.line.signal = signal(outcome);
     }
 
+    /// Notes that nothing of the output is kept after all.
+    pub(in crate::commands) fn output_was_shed(&mut self) {
+        self.line.output_bytes = Some(0);
+        self.line.truncated = true;
+    }
+
     /// Notes how long the command ran, and what is kept of its output.
     pub(in crate::commands) fn ran(&mut self, run: Duration, output: Option<(u64, Extent)>) {
         self.line.run_ms = Some(ms(run));

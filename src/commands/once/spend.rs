@@ -184,11 +184,12 @@ impl Once<'_> {
 
     /// Gives the output up, so that at least the status fits; says whether
     /// there was any.
-    fn shed_output(&self, completion: &mut Completion, error: &StoreError) -> bool {
+    fn shed_output(&mut self, completion: &mut Completion, error: &StoreError) -> bool {
         let shed = completion.output.as_mut().filter(|output| output.frames.length() > 0);
         let Some(output) = shed else { return false };
         let key = &self.call.request.subject.key;
         self.call.context.voice.warn(&format!("{key}: its output is not kept: {error}"));
+        self.call.account.output_was_shed();
         output.frames.clear();
         output.summary.bytes = 0;
         output.summary.extent = Extent::Truncated;

@@ -1,6 +1,10 @@
 //! `--validate`: a command of the caller's looks at what was captured, before
 //! the end is recorded. It runs under the claim and the supervision of the
 //! command itself, and what it prints on standard output is not wanted.
+//!
+//! The row in the store names the command's processes, not the validator's: what
+//! a validator has started may outlive a wrapper that is killed, and hinders
+//! nobody.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,6 +20,7 @@ use crate::exit;
 use crate::process::capture::Captured;
 use crate::process::launch::{Newborn, Streams};
 use crate::process::rules::Transacting;
+use crate::process::signals::Signals;
 use crate::process::supervise::{Ended, Stopped};
 use crate::process::tenure::Tenure;
 use crate::store::Frames;
@@ -54,13 +59,22 @@ impl Once<'_> {
             Ok(newborn) => newborn,
             Err(error) => return Ok(not_begun(&format!("{error:#}"))),
         };
+        // There was nobody whom we could have told of it since the command's end.
+        if let Some(signal) = self.call.signals.as_mut().and_then(Signals::told_to_end) {
+            ended.outcome = Outcome::Signaled(u8::try_from(signal as i32).unwrap_or(u8::MAX));
+            ended.told = Some(signal);
+            return Ok(Validity::Valid);
+        }
         let running = match newborn.let_go(&late_variables(claim.attempt(), claim.subject().kind)) {
             Ok(running) => running,
             Err(why) => return Ok(not_begun(&why.to_string())),
         };
         let judged = self.call.see_through(running, None, rules, |waker| keeper.begin(waker))?;
-        Ok(match (self.verdict(ended, &judged), &ended.captured) {
-            (Validity::Refused(why), Some(captured)) if is_cut(captured) => {
+        if was_cut_off(ended, &judged) {
+            return Ok(Validity::Valid);
+        }
+        Ok(match (self.judgement(&judged), &ended.captured) {
+            (Validity::Refused(why), Some(captured)) if self.saw_a_part(captured) => {
                 let kept = captured.recording.output.summary.bytes;
                 Validity::Refused(format!(
                     "{why}; it saw only the first {kept} bytes of its output, and a larger --max-output would show it more"
@@ -82,29 +96,41 @@ impl Once<'_> {
         Ok(newborn)
     }
 
-    fn verdict(&self, ended: &mut Ended, judged: &Ended) -> Validity {
-        let told = judged.told.is_some() && matches!(judged.outcome, Outcome::Signaled(_));
-        match judged.stopped {
-            Some(Stopped::Lost) => ended.stopped = Some(Stopped::Lost),
-            Some(Stopped::TimedOut) => {
-                let limit = for_people(self.args.run.timeout.unwrap_or_default());
-                return refused(&format!("the validator ran for longer than {limit}"));
-            }
-            // Nothing was said of the result.
-            None if told => {
-                ended.outcome = judged.outcome;
-                ended.told = judged.told;
-            }
-            None if judged.outcome == Outcome::Exited(exit::NOT_FOUND) => {
-                return refused("exit status 127: was the validator found?");
-            }
-            None if !judged.outcome.is_success() => {
-                return refused(&judged.outcome.to_string());
-            }
-            None => {}
+    /// What the validator said.
+    fn judgement(&self, judged: &Ended) -> Validity {
+        if judged.stopped == Some(Stopped::TimedOut) {
+            let limit = for_people(self.args.run.timeout.unwrap_or_default());
+            return refused(&format!("the validator ran for longer than {limit}"));
         }
-        Validity::Valid
+        match judged.outcome {
+            Outcome::Exited(0) => Validity::Valid,
+            Outcome::Exited(exit::NOT_FOUND) => {
+                refused("exit status 127: was the validator found?")
+            }
+            other => refused(&other.to_string()),
+        }
     }
+
+    /// Whether there was more output than `--max-output` let us keep.
+    fn saw_a_part(&self, captured: &Captured) -> bool {
+        let (summary, limit) = (captured.recording.output.summary, self.args.max_output());
+        summary.extent == Extent::Truncated && limit == Some(summary.bytes)
+    }
+}
+
+/// Whether something else ended the validator before it had judged; that is the
+/// end of the attempt then, and nothing is recorded.
+fn was_cut_off(ended: &mut Ended, judged: &Ended) -> bool {
+    if judged.stopped == Some(Stopped::Lost) {
+        ended.stopped = judged.stopped;
+        return true;
+    }
+    let told = judged.told.is_some() && matches!(judged.outcome, Outcome::Signaled(_));
+    if told && judged.stopped.is_none() {
+        ended.outcome = judged.outcome;
+        ended.told = judged.told;
+    }
+    told && judged.stopped.is_none()
 }
 
 fn refused(why: &str) -> Validity {
@@ -114,10 +140,6 @@ fn refused(why: &str) -> Validity {
 /// Nobody has judged, which is no better than a refusal.
 fn not_begun(why: &str) -> Validity {
     Validity::Refused(format!("--validate could not be run on its result ({why})"))
-}
-
-fn is_cut(captured: &Captured) -> bool {
-    captured.recording.output.summary.extent == Extent::Truncated
 }
 
 /// Feeds the validator from a thread: it may be slow, or not read at all.

@@ -1,6 +1,5 @@
 //! What an owner writes: what its command is, that it lives, how it ended.
 
-use std::fs;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -11,7 +10,9 @@ use crate::claim::attempt::{Ownership, State};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::id::Token;
-use crate::store::{Completion, Frames, LostWhy, Owned, StoreError, Unrecorded, Verdict, row};
+use crate::store::{
+    Completion, Frames, LostWhy, Owned, Spool, StoreError, Unrecorded, Verdict, row,
+};
 
 /// An output that makes the log long by itself.
 const MUCH: usize = 64 << 10;
@@ -63,6 +64,7 @@ impl SqliteStore {
         self.wrote_much |= inside.as_ref().is_some_and(|frames| frames.len() > MUCH);
         let mut dropped = None;
         let written = self.write(sync, limit, |step, now| {
+            dropped = None;
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
             let mine = rows::update_end(step, &owner, State::Running, (state, &end), remains)?;
@@ -84,15 +86,17 @@ impl SqliteStore {
             Ok(owned(step, &owner, mine)?)
         });
         if let (Ok(_), Some((fence, token))) = (&written, dropped) {
-            // A file that is left all the same is removed by prune.
-            let _ = fs::remove_file(spool::path(&self.path, fence, &token));
+            self.remove_spool(fence, token);
         }
         let spooled = output.is_some_and(|output| matches!(output.frames, Frames::File(..)));
         if matches!(written, Ok(Owned::Yes)) && spooled && inside.is_some() {
-            // A file that is left all the same is removed by prune.
-            let _ = fs::remove_file(spool::path(&self.path, owner.fence, &owner.token));
+            self.remove_spool(owner.fence, owner.token);
         }
         written.map_err(|error| Unrecorded { claim, error })
+    }
+
+    fn remove_spool(&self, fence: Fence, token: Token) {
+        Spool::Named(spool::path(&self.path, fence, &token)).remove();
     }
 
     pub(super) fn note_nobody_left(&mut self, fence: Fence) -> Result<(), StoreError> {

@@ -54,25 +54,27 @@ pub(super) fn taken_in<'a>(
         Frames::Bytes(bytes) => return Ok(Some(Cow::Borrowed(bytes))),
         Frames::File(file, length) => (file, *length),
     };
-    let read = || -> io::Result<Option<Cow<'a, [u8]>>> {
+    // After a sync that failed nothing is known of the file, and the next would
+    // claim that all is well.
+    let lost = |why: io::Error| match why.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => (why, Trouble::Full),
+        _ => (why, Trouble::Output),
+    };
+    let read = || -> Result<Option<Cow<'a, [u8]>>, (io::Error, Trouble)> {
         if length <= INSIDE {
             let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
-            file.read_exact_at(&mut bytes, 0)?;
+            file.read_exact_at(&mut bytes, 0).map_err(lost)?;
             return Ok(Some(Cow::Owned(bytes)));
         }
         if let Verdict::Recorded { .. } = verdict {
-            file.sync_data()?;
-            place::sync_folder(&place::folder_of(store))?;
+            file.sync_data().map_err(lost)?;
+            // This can be tried again.
+            let folder = place::folder_of(store);
+            place::sync_folder(&folder).map_err(|why| (why, Trouble::Other))?;
         }
         Ok(None)
     };
-    read().map_err(|why| {
-        let trouble = match why.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full,
-            // After a sync that failed nothing is known of the file, and the
-            // next would claim that all is well.
-            _ => Trouble::Output,
-        };
+    read().map_err(|(why, trouble)| {
         StoreError::new(
             trouble,
             format!("the file beside {} that holds it: {why}", store.display()),
