@@ -145,3 +145,68 @@ fn under_nohup_a_hang_up_reaches_nobody() {
     gate.open();
     assert_eq!(holder.finish().code(), 0);
 }
+
+#[test]
+fn a_loss_after_a_timeout_leaves_the_command_no_more_time() {
+    let scene = Scene::new();
+    let _gate = scene.gate();
+    scene.behave(STUBBORN);
+    let call = scene.held("n --ttl 2s --timeout 300ms --kill-after 1h").status(69);
+    let holder = scene.begun(call.note(&["n", "lost"]));
+    until("both are there", || scene.path("ready").exists());
+    scene.call("forget n --kind lease --force").run();
+    holder.finish();
+    nobody_is_left(&scene);
+}
+
+#[test]
+fn a_name_that_was_won_too_late_is_asked_for_again_and_kept_for_nobody_meanwhile() {
+    let scene = Scene::new();
+    scene.lease("n").sh("true").run();
+    let lock = foreign_lock(&scene);
+    let call = scene.lease("n --ttl 2s --min-hold 1h").sh("echo got").stdout("got\n");
+    let running = call.spawn();
+    let began = Instant::now();
+    until("its time would be over", || began.elapsed() > Duration::from_millis(2200));
+    drop(lock);
+    running.finish();
+    scene.lease("other --min-hold 1h").command(["./absent"]).status(127).note(&["other"]).run();
+    scene.lease("other").sh("true").run();
+}
+
+#[test]
+fn a_store_that_is_removed_ends_the_command_at_the_next_renewal() {
+    let scene = Scene::new();
+    let _gate = scene.gate();
+    let call = scene.hanging_lease("n --ttl 8s").status(69).notes(&["n", "removed or replaced"]);
+    let holder = scene.begun(call);
+    let began = Instant::now();
+    std::fs::remove_dir_all(scene.state_folder()).unwrap();
+    holder.finish();
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(5), "it took {took:?}");
+    assert!(!is_alive(scene.command_pid()));
+}
+
+#[test]
+fn a_signal_ends_a_call_at_once_whose_claim_waits_for_a_lock() {
+    let scene = Scene::new();
+    scene.lease("n").sh("true").run();
+    let _lock = foreign_lock(&scene);
+    let call = scene.lease("n --wait forever").sh("true").dies_of(Signal::SIGTERM);
+    let running = call.spawn();
+    until("it has taken over its signals", || {
+        std::fs::read_to_string(format!("/proc/{}/status", running.pid()))
+            .is_ok_and(|status| status.contains("SigCgt:") && catches_term(&status))
+    });
+    let began = Instant::now();
+    running.signal(Signal::SIGTERM);
+    running.finish();
+    assert!(began.elapsed() < Duration::from_secs(3), "it took {:?}", began.elapsed());
+}
+
+/// Whether a process that this is the status of has a handler for TERM.
+fn catches_term(status: &str) -> bool {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+    u64::from_str_radix(line.trim(), 16).is_ok_and(|mask| mask & (1 << 14) != 0)
+}

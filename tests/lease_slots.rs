@@ -68,3 +68,37 @@ fn a_kept_name_takes_a_slot_and_forgetting_gives_it_back() {
     scene.call("forget n --kind lease").run();
     scene.held("n").run();
 }
+
+#[test]
+fn whoever_waits_for_a_slot_wakes_when_an_orphan_is_gone_behind_a_living_holder() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    scene.behave(r#"trap "" TERM; read x <gate"#);
+    let orphaned = scene.begun(scene.held("n --slots 2 --ttl 1h").unchecked());
+    let command = scene.command_pid();
+    let living = scene.begun(scene.hanging_lease("n --slots 2 --ttl 1h"));
+    orphaned.kill();
+    let waiter = scene.lease("n --slots 2 --wait forever").sh("echo got").stdout("got\n").spawn();
+    scene.await_waiters(1);
+    crate::support::processes::destroy(-command);
+    waiter.finish();
+    gate.open();
+    living.finish();
+}
+
+#[test]
+fn an_inner_call_is_told_that_it_would_wait_for_itself_also_behind_another_holder() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    scene.behave(r#"read x <gate; exec "$BIN" lease n --wait forever -- true"#);
+    let outer = scene.held("n --slots 2").status(75).note(&["n", "itself"]);
+    let outer = scene.begun(outer);
+    let other = scene.lease("n --slots 2").sh("echo run >>runs; read x <other").unchecked();
+    nix::unistd::mkfifo(&scene.path("other"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut second = crate::support::Gate::at(&scene.path("other"));
+    let other = scene.begun(other);
+    gate.open();
+    outer.finish();
+    second.open();
+    other.finish();
+}

@@ -87,3 +87,20 @@ fn a_timeout_ends_all_that_came_from_the_command_and_frees_the_name() {
     }
     assert_eq!(scene.lease_state("n"), "released");
 }
+
+#[test]
+fn what_came_from_the_command_of_a_stopped_holder_is_ended_with_it() {
+    let scene = Scene::new();
+    let _gate = scene.gate();
+    let terminal = Terminal::new();
+    scene.behave("(trap '' TERM HUP; echo ready >ready; read x <gate) & echo $! >child; wait");
+    let holder = scene.begun(scene.held("n --ttl 2s").at(&terminal).unchecked());
+    until("both are there", || scene.path("ready").exists());
+    holder.signal(Signal::SIGSTOP);
+    scene.lease("n --wait forever").sh("echo got").stdout("got\n").run();
+    for name in ["pid", "child"] {
+        assert!(!is_alive(pid(&scene, name)), "{name} is left");
+    }
+    holder.signal(Signal::SIGCONT);
+    assert_eq!(holder.finish().code(), 69);
+}

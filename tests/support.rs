@@ -18,6 +18,7 @@ mod terminal;
 
 pub(crate) use call::{Call, input as input_of};
 pub(crate) use expect::Done;
+pub(crate) use gate::Gate;
 pub(crate) use nix::sys::signal::Signal;
 pub(crate) use poll::{finished, until};
 pub(crate) use running::Running;

@@ -8,7 +8,6 @@
 use std::time::Duration;
 
 use super::attempt::{Attempt, CommandSummary, Origin, State};
-use super::fence::Fence;
 use super::fingerprint::Fingerprint;
 use super::holder::Life;
 use super::id::{OperationId, Token};
@@ -170,8 +169,8 @@ pub struct Busy {
     pub why: BusyWhy,
     /// When it makes sense to ask again, if that is known.
     pub retry_after: Option<Duration>,
-    /// The attempts whose holders live, any of whose ends may change the answer.
-    pub living: Vec<Fence>,
+    /// Everybody who holds it, any of whose ends may change the answer.
+    pub holders: Vec<Seen>,
 }
 
 /// Why a key cannot be had now.
@@ -237,7 +236,7 @@ fn decide_once(chain: &[Seen], request: &Request, terms: &OnceTerms, now: &Now) 
             retry_after: attempt.until.left(now),
             attempt: attempt.clone(),
             why: BusyWhy::Held(seen.life),
-            living: if seen.life == Life::Alive { vec![attempt.fence] } else { Vec::new() },
+            holders: vec![seen.clone()],
         }),
         State::Done if !seen.expired(now) => {
             if !same {
@@ -271,7 +270,7 @@ fn after_failure(
             attempt: failed.clone(),
             why: BusyWhy::Resting,
             retry_after: Some(left),
-            living: Vec::new(),
+            holders: Vec::new(),
         });
     }
     let continues = if same { Continues::Operation(failed) } else { Continues::Nothing };

@@ -11,7 +11,7 @@ pub(super) mod keeper;
 pub(super) mod running;
 pub(super) mod wait;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, BusyWhy, Decision, Request};
@@ -33,6 +33,9 @@ use super::Context;
 use account::Account;
 use keeper::Renewal;
 use wait::Waiting;
+
+/// How long a claim waits for a lock before it looks for signals.
+const SLICE: Duration = Duration::from_millis(100);
 
 /// One call of a verb that runs a command.
 pub(super) struct Call<'a> {
@@ -111,7 +114,7 @@ impl<'a> Call<'a> {
         let holder = host::ourselves(&self.context.clock);
         let claimant = Claimant { holder, group: Some(newborn.group()) };
         let sent = self.context.clock.now().boot;
-        let answer = store.claim(&self.request, &claimant, &mut self.live);
+        let answer = self.claim(store, &claimant);
         self.account.in_store(began);
         Ok(match answer {
             Ok(Answer::Won(claim)) => Asked::Won(Box::new(Won { claim, newborn, sent })),
@@ -123,6 +126,32 @@ impl<'a> Call<'a> {
                 Asked::Over(Ending::Signal(signal as u8))
             }
         })
+    }
+
+    /// Claims in slices, so that a signal to end, or the end of a wait, does not
+    /// have to wait for a lock of somebody else's.
+    fn claim(
+        &mut self,
+        store: &mut SqliteStore,
+        claimant: &Claimant,
+    ) -> Result<Answer, StoreError> {
+        let began = Instant::now();
+        let limit = store.wait_at_most(SLICE);
+        let answer = loop {
+            let left = limit.saturating_sub(began.elapsed());
+            store.wait_at_most(left.min(SLICE));
+            match store.claim(&self.request, claimant, &mut self.live) {
+                Err(error) if error.trouble() == Trouble::Locked => {
+                    let over = left <= SLICE || self.waiting.is_over();
+                    if over || self.signals.as_mut().is_some_and(Signals::has_told_to_end) {
+                        break Err(store.locked_for(limit));
+                    }
+                }
+                answer => break answer,
+            }
+        };
+        store.wait_at_most(limit);
+        answer
     }
 
     /// A store that others have locked for a while ends no wait early.
@@ -138,7 +167,7 @@ impl<'a> Call<'a> {
     pub(super) fn nested(&mut self, attempt: Attempt) -> Ending {
         let sentence = self.context.topic(&self.request.subject).nested();
         let why = BusyWhy::Held(Life::Alive);
-        self.busy(&Busy { attempt, why, retry_after: None, living: Vec::new() }, &sentence)
+        self.busy(&Busy { attempt, why, retry_after: None, holders: Vec::new() }, &sentence)
     }
 
     /// Somebody else has it.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 
-use crate::claim::attempt::{Attempt, CommandSummary, State};
+use crate::claim::attempt::{Attempt, CommandSummary};
 use crate::claim::decide::{Decision, LeaseTerms, Request, Terms};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
@@ -111,7 +111,7 @@ impl Lease<'_> {
             (_, Some(Stopped::TimedOut)) => self.0.timed_out(&ended),
             (Err(error), None) => {
                 self.0.context.voice.warn(&format!(
-                    "{}: it could not be given back, and is free when its time is over: {error}",
+                    "{}: it could not be given back, and is free once we are gone: {error}",
                     self.0.request.subject.key
                 ));
                 self.ran(&ended)
@@ -166,10 +166,11 @@ impl Lease<'_> {
     /// The newest holder, as far as that can be known.
     fn successor(&self, store: &mut SqliteStore) -> Option<Attempt> {
         let chain = store.chain(&self.0.request.subject).ok()?;
-        let others = |attempt: &Attempt| {
-            attempt.token != self.0.request.token && attempt.state == State::Running
-        };
-        chain.into_iter().find(others)
+        let ours = chain.iter().find(|attempt| attempt.token == self.0.request.token);
+        let ours = ours.map(|attempt| attempt.generation);
+        chain.into_iter().find(|attempt| {
+            ours.is_none_or(|ours| attempt.generation > ours) && !attempt.is_tombstone()
+        })
     }
 
     fn not_renewed(&mut self, ended: &Ended) -> Ending {

@@ -44,13 +44,18 @@ pub(super) fn reap_orphans(_command: Pid) {}
 
 /// Every living descendant of this process.
 pub(super) fn all() -> Vec<i32> {
+    of(getpid().as_raw())
+}
+
+/// Every living descendant of a process.
+pub(super) fn of(ancestor: i32) -> Vec<i32> {
     let processes: Vec<_> = proc_stat::all().collect();
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for process in &processes {
         children.entry(process.parent).or_default().push(process.pid);
     }
     let mut found = Vec::new();
-    let mut next = vec![getpid().as_raw()];
+    let mut next = vec![ancestor];
     while let Some(parent) = next.pop() {
         let of_parent = children.remove(&parent).unwrap_or_default();
         next.extend(&of_parent);

@@ -1,5 +1,6 @@
 //! Whether anybody of a command is left, and ending those who are.
 
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -7,10 +8,10 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp};
 
-use crate::claim::holder::{Group, Reach, StartTime};
+use crate::claim::holder::{Group, Holder, Reach, StartTime};
 
-use super::host;
 use super::proc_stat::{self, ProcStat, Vital};
+use super::{descendants, host};
 
 /// What is known of a command's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +26,22 @@ pub enum Presence {
 
 /// Notes what a child that was just started is. It is not reaped yet, so its
 /// line in `/proc` is there even if it has ended.
-#[must_use]
-pub fn describe(pid: i32, reach: Reach) -> Group {
+///
+/// # Errors
+/// Where there is a `/proc`, and it cannot be read now: what is not known well
+/// could be neither seen nor ended by others.
+pub fn describe(pid: i32, reach: Reach) -> io::Result<Group> {
     let stat = proc_stat::read(pid);
-    Group {
+    if stat.is_none() && cfg!(target_os = "linux") {
+        return Err(io::Error::other("nothing can be learnt of it from /proc"));
+    }
+    Ok(Group {
         reach,
         id: pid,
         start: stat.map_or(StartTime(0), |stat| stat.start),
         session: stat.map_or(0, |stat| stat.session),
         pid_namespace: host::pid_namespace(),
-    }
+    })
 }
 
 /// Looks whether anybody of a command is left. A group with another leader's
@@ -50,6 +57,16 @@ pub fn presence(group: &Group) -> Presence {
         Reach::Group => group_has_members(group),
     };
     if somebody { Presence::Somebody } else { Presence::Nobody }
+}
+
+/// Everybody below a process that started then, but for ourselves.
+fn below(pid: i32, start: StartTime) -> impl Iterator<Item = i32> {
+    let is_it = proc_stat::read(pid).is_some_and(|stat| stat.start == start);
+    let found = if is_it { descendants::of(pid) } else { Vec::new() };
+    let us = nix::unistd::getpid().as_raw();
+    // Whoever runs below it, as a nested call does, is no remains of it.
+    let found = if found.contains(&us) { Vec::new() } else { found };
+    found.into_iter()
 }
 
 fn group_has_members(group: &Group) -> bool {
@@ -71,11 +88,21 @@ fn group_has_members(group: &Group) -> bool {
 
 /// Kills whoever is left of a command and waits until nobody is, at most
 /// `limit` long. Never our own group, and nobody in another PID namespace.
+///
+/// Of a command that shares its wrapper's group the descendants are found by
+/// their parents, as long as it or its wrapper is there: a wrapper that is only
+/// stopped has all of them below it.
 #[must_use]
-pub fn clear(group: &Group, limit: Duration) -> Presence {
+pub fn clear(group: &Group, wrapper: &Holder, limit: Duration) -> Presence {
     let target = Pid::from_raw(group.id);
     if target == getpgrp() {
         return presence(group);
+    }
+    let here = group.pid_namespace == host::pid_namespace();
+    if here && group.reach == Reach::Process {
+        for pid in below(group.id, group.start).chain(below(wrapper.pid, wrapper.start)) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
     }
     let deadline = Instant::now() + limit;
     loop {

@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use nix::errno::Errno;
 use nix::unistd::{Pid, setpgid};
 
-use crate::claim::holder::{Group, Reach};
+use crate::claim::holder::{Group, PidNamespace, Reach, StartTime};
 
 use super::descendants;
 use super::group;
@@ -148,14 +148,24 @@ pub fn fork(
             let _ = setpgid(pid, pid);
         }
     }
-    Ok(Newborn {
+    let unknown = Group {
+        reach,
+        id: pid.as_raw(),
+        start: StartTime(0),
+        session: 0,
+        pid_namespace: PidNamespace(0),
+    };
+    let mut newborn = Newborn {
         pid,
-        group: group::describe(pid.as_raw(), reach),
+        group: unknown,
         gate: Some(keeper),
         complaint,
         pipes: ends.pipes,
         feed: ends.feed,
-    })
+    };
+    // Dropped, it ends.
+    newborn.group = group::describe(pid.as_raw(), reach)?;
+    Ok(newborn)
 }
 
 /// Our ends of the streams that pass through us.

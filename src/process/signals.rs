@@ -60,6 +60,8 @@ pub struct Signals {
     /// Those among them that we found ignored: a child's end must be heard of.
     ignored: Vec<Signal>,
     inherited: SigSet,
+    /// One that tells us to end, and that nobody has acted upon yet.
+    remembered: Option<Signal>,
 }
 
 impl Signals {
@@ -85,7 +87,7 @@ impl Signals {
         // The command finds this one as we found it, too.
         handled.push(Signal::SIGXFSZ);
         let delivery = SignalDelivery::with_pipe(read, write, WithOrigin::default(), numbers)?;
-        Ok(Self { delivery, handled, ignored, inherited })
+        Ok(Self { delivery, handled, ignored, inherited, remembered: None })
     }
 
     /// Lets the signals act by themselves again; says whether one has come in
@@ -112,7 +114,14 @@ impl Signals {
             }
             Arrival::Forward(..) | Arrival::Child => None,
         });
-        told.next_back()
+        let newest = told.next_back();
+        newest.or(self.remembered.take())
+    }
+
+    /// Whether such a signal has come in; it is not forgotten by asking.
+    pub fn has_told_to_end(&mut self) -> bool {
+        self.remembered = self.told_to_end();
+        self.remembered.is_some()
     }
 
     /// The signals that have come in; one to go on is the last, since it ends a

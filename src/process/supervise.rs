@@ -4,13 +4,14 @@
 //! never writes either, so nothing that is slow can hold it up; before that it
 //! moves what can be moved without waiting.
 
+mod telling;
+
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::{Pid, getpgid, getpgrp};
+use nix::sys::signal::Signal;
 
 use crate::claim::holder::Reach;
 use crate::claim::outcome::Outcome;
@@ -18,11 +19,11 @@ use crate::claim::outcome::Outcome;
 use super::capture::{Captured, Pump};
 use super::clock;
 use super::descendants;
-use super::group::{self, Presence};
+use super::group::Presence;
 use super::launch::Running;
 use super::raw::{self, Wait};
 use super::rules::{AfterLoss, Rules};
-use super::signals::{Arrival, Sender, Signals, tells_to_end, tells_us_alone};
+use super::signals::{Arrival, Sender, Signals, tells_to_end};
 use super::source::Progress;
 use super::suspension::{Suspension, has_stopped};
 use super::wake::{Reason, Waker, wait_readable};
@@ -288,24 +289,6 @@ impl Supervision<'_> {
         }
     }
 
-    /// Whether the command shares our group and was sent this as we were. One
-    /// that has left it, as `timeout` does, is told by us alone.
-    fn has_it_already(&self, signal: Signal, sender: Sender) -> bool {
-        let command = self.running.group();
-        let shares_our_group = command.reach == Reach::Process
-            && getpgid(Some(self.running.pid)).is_ok_and(|group| group == getpgrp());
-        let by_its_group = match sender {
-            Sender::Terminal => !tells_us_alone(signal),
-            // A shell's `fg` continues the whole group.
-            Sender::Process => {
-                signal == Signal::SIGCONT
-                    && self.suspension == Suspension::JustOver
-                    && !has_stopped(self.running.pid)
-            }
-        };
-        shares_our_group && by_its_group
-    }
-
     /// Stops us once the command has stopped because it was asked to. One that
     /// goes on needs us as before: it may not want to stop, or the kernel lets
     /// nobody stop, where no shell is left that could continue it.
@@ -322,11 +305,19 @@ impl Supervision<'_> {
 
     /// The command must not go on, and nobody who came from it either.
     fn stop(&mut self, why: Stopped, grace: Duration) {
-        if self.stopped.is_none() {
-            self.stopped = Some(why);
+        let kill_at = Instant::now() + grace;
+        match (self.stopped, why) {
+            (None, _) => self.send_all(Signal::SIGTERM),
+            // What is told to end already has no more time than this.
+            (Some(Stopped::TimedOut), Stopped::Lost) => {}
+            (Some(_), _) => return,
+        }
+        self.stopped = Some(why);
+        if why == Stopped::Lost {
             self.watch = None;
-            self.kill_at = Some(Instant::now() + grace);
-            self.send_all(Signal::SIGTERM);
+        }
+        if self.give_up_at.is_none() {
+            self.kill_at = Some(self.kill_at.map_or(kill_at, |at| at.min(kill_at)));
         }
     }
 
@@ -335,53 +326,6 @@ impl Supervision<'_> {
             AfterLoss::Graceful => self.rules.limits.kill_after.unwrap_or(KILL_AFTER),
             AfterLoss::AtOnce => Duration::ZERO,
         }
-    }
-
-    /// Whether anybody of the command is left.
-    fn presence(&self) -> Presence {
-        let group = self.running.group();
-        match group.reach {
-            Reach::Group => group::presence(&group),
-            Reach::Process if descendants::all().is_empty() => Presence::Nobody,
-            Reach::Process => Presence::Somebody,
-        }
-    }
-
-    /// Signals everybody who came from the command, and nobody else.
-    fn send_all(&self, signal: Signal) {
-        let group = self.running.group();
-        match group.reach {
-            // The group's number is not used again while it has members.
-            Reach::Group if group::presence(&group) == Presence::Somebody => {
-                let _ = killpg(Pid::from_raw(group.id), signal);
-            }
-            Reach::Group => {}
-            Reach::Process => {
-                for pid in descendants::all() {
-                    let _ = kill(Pid::from_raw(pid), signal);
-                }
-            }
-        }
-        if signal != Signal::SIGKILL {
-            // A stopped process acts on nothing else until it goes on.
-            self.send(Signal::SIGCONT);
-        }
-    }
-
-    /// Signals the command, as long as it is not reaped: then its number may
-    /// be another's.
-    fn send(&self, signal: Signal) {
-        if self.status.is_some() {
-            return;
-        }
-        let group = self.running.group();
-        let target = Pid::from_raw(group.id);
-        // A command that has ended needs no signal, and one that became
-        // another user cannot be reached.
-        let _ = match group.reach {
-            Reach::Group => killpg(target, signal),
-            Reach::Process => kill(target, signal),
-        };
     }
 }
 

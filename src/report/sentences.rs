@@ -173,6 +173,10 @@ impl Topic<'_> {
     pub fn waited(&self, busy: &Busy, waited: Duration) -> String {
         let why = match busy.why {
             BusyWhy::Held(_) => self.holder(&busy.attempt),
+            BusyWhy::Resting if self.subject.kind == Kind::Lease => format!(
+                "it is kept for another {} (--min-hold)",
+                for_people(busy.retry_after.unwrap_or_default())
+            ),
             BusyWhy::Resting => format!(
                 "after a failure it rests for another {}",
                 for_people(busy.retry_after.unwrap_or_default())
@@ -227,7 +231,10 @@ impl Topic<'_> {
         outcome: Outcome,
     ) -> String {
         let to = match (successor, why) {
-            (Some(attempt), _) => format!("it is held by {} now", self.holder(attempt)),
+            (Some(attempt), _) if attempt.state == State::Running => {
+                format!("it is held by {} now", self.holder(attempt))
+            }
+            (Some(attempt), _) => format!("it was taken by {}", self.holder(attempt)),
             (None, LostWhy::Missing) => "it is not in the store any more".to_owned(),
             (None, LostWhy::Superseded) => "somebody else took it, or it was forgotten".to_owned(),
             (None, LostWhy::AlreadyDone) => "it was given back by somebody else".to_owned(),

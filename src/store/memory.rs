@@ -197,6 +197,9 @@ impl Store for MemoryStore {
                 if let Some(until) = row::rest(completion, &now) {
                     attempt.rests_until = Some(until);
                 }
+                if row::never_ran(completion) {
+                    attempt.rests_until = None;
+                }
                 Owned::Yes
             }
             Err(why) => Owned::Lost(why),
@@ -306,7 +309,13 @@ impl Store for MemoryStore {
 
     fn longest_lease(&mut self) -> Result<Duration, StoreError> {
         let rows = self.lock();
-        Ok(rows.chains.values().flatten().map(|a| a.lease).max().unwrap_or_default())
+        let counts = |subject: &Subject, attempt: &Attempt| {
+            subject.kind == Kind::Once || attempt.state == State::Running
+        };
+        let leases = rows.chains.iter().flat_map(|(subject, chain)| {
+            chain.iter().filter(|attempt| counts(subject, attempt)).map(|attempt| attempt.lease)
+        });
+        Ok(leases.max().unwrap_or_default())
     }
 
     fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {

@@ -93,6 +93,11 @@ pub(crate) fn ended(completion: &Completion, now: &Now) -> (State, End) {
     }
 }
 
+/// Whether a name is given back under which nothing ran: it is kept for nobody.
+pub(crate) fn never_ran(completion: &Completion) -> bool {
+    matches!(completion.verdict, Verdict::Released) && completion.run.is_none()
+}
+
 /// Until when the key stays busy from the end on, if a completion says so.
 pub(crate) fn rest(completion: &Completion, now: &Now) -> Option<Until> {
     match completion.verdict {

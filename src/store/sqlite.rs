@@ -102,6 +102,20 @@ impl SqliteStore {
     }
 }
 
+impl SqliteStore {
+    /// Has every call from here on wait at most this long for other programs'
+    /// locks; says how long it was before.
+    pub fn wait_at_most(&mut self, limit: Duration) -> Duration {
+        std::mem::replace(&mut self.patience.limit, limit)
+    }
+
+    /// The error of having waited so long in vain.
+    #[must_use]
+    pub fn locked_for(&self, limit: Duration) -> StoreError {
+        failure::locked(&self.path, limit)
+    }
+}
+
 impl Store for SqliteStore {
     fn look(
         &mut self,

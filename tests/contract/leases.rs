@@ -61,7 +61,7 @@ fn a_name_is_held_until_it_is_released(stage: &mut Stage) {
     let claim = acquired(stage, 1);
     let refused = busy(acquire(stage, 1));
     assert_eq!(refused.why, BusyWhy::Held(Life::Alive));
-    assert_eq!(refused.living, [claim.attempt().fence]);
+    assert_eq!(refused.holders[0].attempt.fence, claim.attempt().fence);
     assert_eq!(refused.retry_after, Some(LEASE));
     stage.complete(claim, &released());
     assert_eq!(rows(stage)[0].state, State::Released);
@@ -107,7 +107,7 @@ fn a_dead_holder_is_superseded_at_once_and_an_orphaned_one_at_its_end(stage: &mu
     assert!(orphaned.remains().is_empty(), "the kernel said that nobody is left");
     stage.witness.says(orphaned.attempt().fence, Life::Orphaned);
     let refused = busy(acquire(stage, 1));
-    assert_eq!((refused.why, refused.living.len()), (BusyWhy::Held(Life::Orphaned), 0));
+    assert_eq!((refused.why, refused.holders.len()), (BusyWhy::Held(Life::Orphaned), 1));
     stage.clock.pass(LEASE);
     let next = acquired(stage, 1);
     assert_eq!(next.remains()[0].fence, orphaned.attempt().fence);
@@ -117,7 +117,7 @@ fn as_many_as_there_are_slots_hold_it_at_once(stage: &mut Stage) {
     let first = acquired(stage, 3);
     let _second = acquired(stage, 3);
     let third = acquired(stage, 3);
-    assert_eq!(busy(acquire(stage, 3)).living.len(), 3);
+    assert_eq!(busy(acquire(stage, 3)).holders.len(), 3);
     busy(acquire(stage, 1));
     stage.complete(first, &released());
     stage.witness.says(third.attempt().fence, Life::Gone);
@@ -155,7 +155,7 @@ fn a_name_that_is_to_be_kept_outlives_its_holder(stage: &mut Stage) {
     stage.clock.pass(LEASE);
     stage.complete(claim, &released());
     let refused = busy(acquire(stage, 1));
-    assert_eq!((refused.why, refused.living.len()), (BusyWhy::Resting, 0));
+    assert_eq!((refused.why, refused.holders.len()), (BusyWhy::Resting, 0));
     assert_eq!(refused.retry_after, Some(REST));
     stage.clock.pass(almost(REST));
     busy(acquire(stage, 1));
@@ -174,6 +174,20 @@ fn a_name_is_kept_for_a_dead_holder_too_and_takes_a_slot(stage: &mut Stage) {
     busy(acquire(stage, 2));
     stage.clock.pass_boot(HOLD);
     let _ = acquired(stage, 2);
+}
+
+fn a_name_under_which_nothing_ran_is_kept_for_nobody(stage: &mut Stage) {
+    let request = asked(stage, 1, HOLD);
+    let claim = stage.win(&request);
+    stage.complete(claim, &Completion { run: None, ..released() });
+    let _ = acquired(stage, 1);
+}
+
+fn a_lease_that_is_over_is_no_obstacle_to_a_sweep(stage: &mut Stage) {
+    let claim = acquired(stage, 1);
+    assert_eq!(stage.store.longest_lease().unwrap(), LEASE);
+    stage.complete(claim, &released());
+    assert_eq!(stage.store.longest_lease().unwrap(), Duration::ZERO);
 }
 
 fn fences_grow_over_release_prune_forget_and_a_new_store(stage: &mut Stage) {
@@ -242,6 +256,8 @@ every_store!(
     what_nobody_has_looked_for_is_not_trimmed,
     a_name_that_is_to_be_kept_outlives_its_holder,
     a_name_is_kept_for_a_dead_holder_too_and_takes_a_slot,
+    a_name_under_which_nothing_ran_is_kept_for_nobody,
+    a_lease_that_is_over_is_no_obstacle_to_a_sweep,
     fences_grow_over_release_prune_forget_and_a_new_store,
     a_held_name_is_forgotten_only_by_force_and_rests_no_longer_then,
     a_released_name_can_be_forgotten_and_an_unknown_one_is_absent,

@@ -64,12 +64,12 @@ fn busy(in_the_way: &[&Seen], now: &Now) -> Decision {
         Some(_) => BusyWhy::Held(named.life),
         None => BusyWhy::Resting,
     };
-    let living = in_the_way.iter().filter(|seen| seen.life == Life::Alive);
+    let holders = in_the_way.iter().filter(|seen| seen.holds(now).is_some());
     Decision::Busy(Busy {
         attempt: named.attempt.clone(),
         why,
         retry_after: in_the_way.iter().filter_map(|seen| seen.keeps(now)).min(),
-        living: living.map(|seen| seen.attempt.fence).collect(),
+        holders: holders.map(|seen| (*seen).clone()).collect(),
     })
 }
 
@@ -163,7 +163,8 @@ mod tests {
             [resting(3, State::Released, 500), held(2, Life::Alive), held(1, Life::Orphaned)];
         let Decision::Busy(busy) = asked(&chain, 1, 0) else { panic!("it is not busy") };
         assert_eq!(busy.why, BusyWhy::Held(Life::Alive), "a holder is named before a rest");
-        assert_eq!(busy.living, [chain[1].attempt.fence]);
+        let holders: Vec<Life> = busy.holders.iter().map(|seen| seen.life).collect();
+        assert_eq!(holders, [Life::Alive, Life::Orphaned]);
         assert_eq!(busy.retry_after, Some(Duration::from_millis(500)));
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use crate::claim::attempt::Ownership;
+use crate::claim::key::Kind;
 use crate::claim::time::BootMs;
 use crate::process::alarm::Alarm;
 use crate::process::clock;
@@ -22,7 +23,7 @@ use crate::process::tenure::{Tenure, until};
 use crate::process::wake::{Bell, Reason, Waker, wait_readable};
 use crate::report::voice::Voice;
 use crate::store::sqlite::SqliteStore;
-use crate::store::{Owned, Store as _, StoreError};
+use crate::store::{LostWhy, Owned, Store as _, StoreError, Trouble};
 
 /// The longest pause after a renewal that failed.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -171,9 +172,19 @@ impl Work {
                 bell.ring(Reason::Lost);
                 return lost;
             }
+            // The name is to be had in another store now, or nowhere.
+            Err(error) if error.trouble() == Trouble::Refused && self.is_lease() => {
+                self.missed(&error);
+                bell.ring(Reason::Lost);
+                return Owned::Lost(LostWhy::Missing);
+            }
             Err(error) => self.missed(&error),
         }
         Owned::Yes
+    }
+
+    fn is_lease(&self) -> bool {
+        self.keeping.owner.subject.kind == Kind::Lease
     }
 
     fn missed(&mut self, error: &StoreError) {

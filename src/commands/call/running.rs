@@ -334,7 +334,7 @@ fn clear_remains(store: &mut SqliteStore, claim: &Claim) -> Result<Cleared, Stor
     for before in claim.remains() {
         let same_boot = before.holder.boot_id == claim.attempt().holder.boot_id;
         let group = before.group.filter(|_| same_boot);
-        match group.map(|group| group::clear(&group, CLEARING)) {
+        match group.map(|group| group::clear(&group, &before.holder, CLEARING)) {
             Some(Presence::Somebody) => return Ok(Cleared::No),
             // What cannot be seen from here is left to the fence.
             Some(Presence::Elsewhere) => {}

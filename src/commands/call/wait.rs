@@ -11,15 +11,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::claim::attempt::{Attempt, State};
-use crate::claim::decide::{Busy, BusyWhy, Request, Rerun, Terms};
+use crate::claim::decide::{Busy, BusyWhy, Request, Rerun, Seen, Terms};
 use crate::claim::duration::Limit;
 use crate::claim::fence::Fence;
 use crate::claim::holder::Life;
 use crate::claim::id::Token;
+use crate::claim::key::Kind;
 use crate::exit::Ending;
 use crate::process::ancestors;
 use crate::process::live::LiveFile;
-use crate::process::wake::{Reason, wait_readable};
+use crate::process::wake::{Bell, Reason, wait_readable};
 use crate::report::document::ms;
 use crate::report::line::CallOutcome;
 use crate::store::{Store, StoreError};
@@ -42,6 +43,7 @@ pub(in crate::commands) struct Waiting {
     /// The holders that threads wait for in the kernel; each thread takes its own
     /// away when it is done.
     blocked_on: Arc<Mutex<Vec<Fence>>>,
+    bell: Option<Arc<Bell>>,
     pause: Duration,
 }
 
@@ -61,6 +63,7 @@ impl Waiting {
             began: None,
             awaited: None,
             blocked_on: Arc::default(),
+            bell: None,
             pause: FIRST_PAUSE,
         }
     }
@@ -90,6 +93,11 @@ impl Waiting {
         self.began.is_some() && self.left() != Some(Duration::ZERO)
     }
 
+    /// Whether a wait has begun and is over.
+    pub(in crate::commands) fn is_over(&self) -> bool {
+        self.began.is_some() && self.left() == Some(Duration::ZERO)
+    }
+
     /// How much of the wait is left at most; nothing for ever.
     fn left(&self) -> Option<Duration> {
         let waited = self.began.map_or(Duration::ZERO, |began| began.elapsed());
@@ -103,8 +111,10 @@ impl Waiting {
 impl Call<'_> {
     /// Waits until it makes sense to ask again, or ends the call.
     pub(in crate::commands) fn wait(&mut self, busy: &Busy) -> anyhow::Result<Woken> {
-        if matches!(busy.why, BusyWhy::Held(_)) && is_held_above(&busy.attempt) {
-            return Ok(Woken::Over(self.nested(busy.attempt.clone())));
+        // Whoever else holds it, too: it would wait for itself after all.
+        let above = busy.holders.iter().find(|seen| is_held_above(&seen.attempt));
+        if let Some(seen) = above {
+            return Ok(Woken::Over(self.nested(seen.attempt.clone())));
         }
         let topic = self.context.topic(&self.request.subject);
         let left = self.waiting.left();
@@ -120,7 +130,7 @@ impl Call<'_> {
         }
         let began = Instant::now();
         self.waiting.began.get_or_insert(began);
-        let pause = self.prepare(busy)?;
+        let pause = self.prepare(busy);
         let limit = [left, pause].into_iter().flatten().min();
         let woken = self.sleep(limit);
         self.account.waiting(began);
@@ -128,19 +138,24 @@ impl Call<'_> {
     }
 
     /// Arranges to be woken, and says how long to wait at the most.
-    fn prepare(&mut self, busy: &Busy) -> anyhow::Result<Option<Duration>> {
+    fn prepare(&mut self, busy: &Busy) -> Option<Duration> {
         let attempt = &busy.attempt;
-        let BusyWhy::Held(life) = busy.why else {
-            return Ok(busy.retry_after);
-        };
-        self.waiting.awaited = Some((attempt.fence, attempt.token));
-        for fence in &busy.living {
-            self.block_on(*fence)?;
+        if busy.why == BusyWhy::Resting {
+            return busy.retry_after;
         }
-        if life == Life::Alive {
-            // Somebody may have forgotten the key meanwhile: looking once a
-            // lease costs nothing.
-            return Ok(Some(busy.retry_after.unwrap_or(attempt.lease).max(LONGEST_PAUSE)));
+        self.waiting.awaited = Some((attempt.fence, attempt.token));
+        let mut told_of =
+            |seen: &Seen| seen.life == Life::Alive && self.block_on(seen.attempt.fence);
+        // All of them, though one would do to know that some are to be polled.
+        let watched = busy.holders.iter().filter(|seen| told_of(seen)).count();
+        if watched == busy.holders.len() {
+            let next = busy.retry_after.unwrap_or(attempt.lease);
+            return Some(match self.request.subject.kind {
+                Kind::Lease => next,
+                // Somebody may have forgotten the key meanwhile: looking once a
+                // lease costs nothing.
+                Kind::Once => next.max(LONGEST_PAUSE),
+            });
         }
         let pause = self.waiting.pause;
         self.waiting.pause = (pause * 2).min(LONGEST_PAUSE);
@@ -148,26 +163,39 @@ impl Call<'_> {
         let half = pause / 2;
         let jitter = RandomState::new().hash_one(pause) % ms(half).max(1);
         let pause = half + Duration::from_millis(jitter);
-        Ok([Some(pause), busy.retry_after].into_iter().flatten().min())
+        [Some(pause), busy.retry_after].into_iter().flatten().min()
     }
 
-    fn block_on(&mut self, fence: Fence) -> anyhow::Result<()> {
+    /// Has a thread wait for a holder in the kernel; says whether one does.
+    fn block_on(&mut self, fence: Fence) -> bool {
         let blocked_on = Arc::clone(&self.waiting.blocked_on);
         if lock(&blocked_on).contains(&fence) {
-            return Ok(());
+            return true;
         }
         let path = self.live.path().to_owned();
-        let bell = self.waker.bell()?;
+        let Some(bell) = self.bell() else { return false };
         lock(&blocked_on).push(fence);
-        thread::Builder::new().name("wait".into()).stack_size(64 << 10).spawn(move || {
+        let thread = thread::Builder::new().name("wait".into()).stack_size(64 << 10);
+        let waits = thread.spawn(move || {
             if LiveFile::wait_for(&path, fence).is_err() {
                 // Whatever is wrong, the caller looks again, and not at once.
                 thread::sleep(LONGEST_PAUSE);
             }
             lock(&blocked_on).retain(|other| *other != fence);
             bell.ring(Reason::Freed);
-        })?;
-        Ok(())
+        });
+        if waits.is_err() {
+            lock(&self.waiting.blocked_on).retain(|other| *other != fence);
+        }
+        waits.is_ok()
+    }
+
+    /// The one end by which all those threads wake us.
+    fn bell(&mut self) -> Option<Arc<Bell>> {
+        if self.waiting.bell.is_none() {
+            self.waiting.bell = self.waker.bell().ok().map(Arc::new);
+        }
+        self.waiting.bell.clone()
     }
 
     fn sleep(&mut self, limit: Option<Duration>) -> anyhow::Result<Woken> {

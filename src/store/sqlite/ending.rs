@@ -74,6 +74,12 @@ impl SqliteStore {
                     params![until.at.0, owner.fence.0],
                 )?;
             }
+            if mine && row::never_ran(completion) {
+                step.execute(
+                    "UPDATE attempt SET retry_boot_ms = NULL WHERE fence = ?",
+                    [owner.fence.0],
+                )?;
+            }
             if let (true, Some(frames)) = (mine, &inside) {
                 step.execute(
                     "INSERT INTO output (fence, frames) VALUES (?, ?)",

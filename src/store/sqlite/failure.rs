@@ -49,25 +49,34 @@ fn is_foreign_schema(code: i32, error: &rusqlite::Error) -> bool {
     }
 }
 
+/// The sentence about a lock that outlasted the time that a call was given.
+pub(super) fn locked(path: &Path, limit: Duration) -> StoreError {
+    let message = format!(
+        "the store {} was locked by another program for longer than {}; try again, or wait longer with --store-timeout",
+        path.display(),
+        for_people(limit)
+    );
+    StoreError::new(Trouble::Locked, message)
+}
+
 /// The sentence for people.
 pub(super) fn sentence(path: &Path, limit: Duration, error: &rusqlite::Error) -> StoreError {
     let trouble = trouble_of(error);
-    let path = path.display();
+    let shown = path.display();
     let message = match trouble {
-        Trouble::Locked => format!(
-            "the store {path} was locked by another program for longer than {}; try again, or wait longer with --store-timeout",
-            for_people(limit)
-        ),
+        Trouble::Locked => return locked(path, limit),
         Trouble::Full => {
-            format!("no room is left for the store {path} ({error}); free some space there")
+            format!("no room is left for the store {shown} ({error}); free some space there")
         }
         Trouble::ReadOnly => format!(
-            "the store {path} cannot be written ({error}); make the file and its folder writable, or name another with --store"
+            "the store {shown} cannot be written ({error}); make the file and its folder writable, or name another with --store"
         ),
         Trouble::Damaged => format!(
-            "the store {path} is damaged or is not a doubletap store ({error}); restore it, move it away, or name another with --store"
+            "the store {shown} is damaged or is not a doubletap store ({error}); restore it, move it away, or name another with --store"
         ),
-        Trouble::Refused | Trouble::Output | Trouble::Other => format!("the store {path}: {error}"),
+        Trouble::Refused | Trouble::Output | Trouble::Other => {
+            format!("the store {shown}: {error}")
+        }
     };
     StoreError::new(trouble, message)
 }

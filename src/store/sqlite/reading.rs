@@ -97,7 +97,11 @@ impl SqliteStore {
 
     pub(super) fn read_longest_lease(&self) -> Result<Duration, StoreError> {
         let ms: Option<i64> = self.read(|connection| {
-            connection.query_row("SELECT max(lease_ms) FROM attempt", [], |row| row.get(0))
+            connection.query_row(
+                "SELECT max(lease_ms) FROM attempt WHERE kind = 'once' OR state = 'running'",
+                [],
+                |row| row.get(0),
+            )
         })?;
         Ok(Duration::from_millis(ms.unwrap_or(0).unsigned_abs()))
     }

@@ -33,13 +33,15 @@ pub(super) struct Patience {
     origin: Instant,
     /// Milliseconds after `origin` at which the present call gives up.
     deadline: Arc<AtomicU64>,
+    /// How many milliseconds the present call was given.
+    given: Arc<AtomicU64>,
 }
 
 impl Patience {
     /// The patience of a new connection, whose busy handler it becomes.
     pub(super) fn install(connection: &mut Connection, limit: Duration) -> rusqlite::Result<Self> {
         let patience =
-            Self { limit, origin: Instant::now(), deadline: Arc::new(AtomicU64::new(0)) };
+            Self { limit, origin: Instant::now(), deadline: Arc::default(), given: Arc::default() };
         patience.begin(limit);
         let shared = patience.clone();
         connection.busy_handler(Some(move |tries: i32| shared.wait(tries)))?;
@@ -48,8 +50,15 @@ impl Patience {
 
     /// Starts the clock for one call.
     pub(super) fn begin(&self, limit: Duration) {
+        let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        self.given.store(ms(limit), Ordering::Relaxed);
         let end = self.origin.elapsed().saturating_add(limit);
-        self.deadline.store(u64::try_from(end.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.deadline.store(ms(end), Ordering::Relaxed);
+    }
+
+    /// How long the present call was given.
+    fn given(&self) -> Duration {
+        Duration::from_millis(self.given.load(Ordering::Relaxed))
     }
 
     /// Sleeps a little, longer with every try and never as long as a
@@ -70,7 +79,7 @@ impl Patience {
 impl SqliteStore {
     /// The sentence for an error of SQLite.
     pub(super) fn failure(&self, error: &rusqlite::Error) -> StoreError {
-        failure::sentence(&self.path, self.patience.limit, error)
+        failure::sentence(&self.path, self.patience.given(), error)
     }
 
     /// Reads; tries again while the file is busy.
