@@ -73,20 +73,19 @@ impl Played {
 /// When the frames cannot be read.
 pub(super) fn play(frames: &Frames, targets: Targets) -> io::Result<Played> {
     match frames {
-        Frames::Bytes(bytes) => play_from(&**bytes, targets),
+        Frames::Bytes(bytes) => play_from(FrameReader::in_memory(bytes), targets),
         Frames::File(file, length) => {
             let mut file = &**file;
             file.rewind()?;
             // One that is still being written has no end.
-            play_from(file.take(*length), targets)
+            play_from(FrameReader::new(file.take(*length)), targets)
         }
     }
 }
 
-fn play_from(source: impl Read, mut targets: Targets) -> io::Result<Played> {
+fn play_from(mut reader: FrameReader<impl Read>, mut targets: Targets) -> io::Result<Played> {
     let mut played =
         Played { delivery: Delivery::Complete, bytes: 0, was_cut: false, wanted: true };
-    let mut reader = FrameReader::new(source);
     while let Some((stream, piece)) = reader.next_piece()? {
         played.bytes += piece.len() as u64;
         let target = match stream {

@@ -107,12 +107,30 @@ pub struct FrameReader<R> {
     /// The stream of the present frame, and what is left of it.
     frame: (Stream, usize),
     was_cut: bool,
+    /// The least that is asked of the source at once.
+    chunk: usize,
+}
+
+impl<'a> FrameReader<&'a [u8]> {
+    /// A reader of frames in memory: no buffer for a large file is made for what
+    /// is mostly a few bytes.
+    #[must_use]
+    pub fn in_memory(frames: &'a [u8]) -> Self {
+        Self { chunk: frames.len().min(CHUNK), ..Self::new(frames) }
+    }
 }
 
 impl<R: Read> FrameReader<R> {
     /// A reader from the beginning of a frame.
     pub fn new(source: R) -> Self {
-        Self { source, buffer: Vec::new(), unread: 0..0, frame: (Stream::Out, 0), was_cut: false }
+        Self {
+            source,
+            buffer: Vec::new(),
+            unread: 0..0,
+            frame: (Stream::Out, 0),
+            was_cut: false,
+            chunk: CHUNK,
+        }
     }
 
     /// The next piece; nothing at the end.
@@ -155,7 +173,7 @@ impl<R: Read> FrameReader<R> {
         }
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
-        let room = (wanted + HEAD).max(CHUNK);
+        let room = (wanted + HEAD).max(self.chunk);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }
@@ -185,7 +203,7 @@ fn read_head(head: [u8; HEAD]) -> Option<(Stream, usize)> {
 /// they are damaged.
 #[must_use]
 pub fn output_bytes(frames: &[u8]) -> u64 {
-    let mut reader = FrameReader::new(frames);
+    let mut reader = FrameReader::in_memory(frames);
     let mut count = 0;
     while let Ok(Some((_, piece))) = reader.next_piece() {
         count += piece.len() as u64;
