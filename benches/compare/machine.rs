@@ -24,6 +24,9 @@ pub(crate) fn describe(out: &mut impl Write) -> Result<()> {
     writeln!(out, "- machine: {cores} cores, {}, Linux {}", processor(), kernel())?;
     writeln!(out, "- load at the start: {}", first_line("/proc/loadavg"))?;
     writeln!(out, "- disk: {}, {sync} for 4 KiB and fdatasync (median of {SYNCS})", disk()?)?;
+    // Programs that speak languages load theirs at every start; we speak none.
+    let locale = ask("sh", &["-c", "echo \"${LC_ALL:-${LANG:-none}}\""])?;
+    writeln!(out, "- locale: {locale}")?;
     writeln!(out, "- doubletap: {}", version(Path::new(env!("CARGO_BIN_EXE_doubletap")))?)?;
     for program in [BKT, FLOCK, TEE] {
         writeln!(out, "- {}", describe_program(program)?)?;

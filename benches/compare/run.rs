@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-/// Variables of the caller's shell that would change what is measured.
+/// Variables that would change what is measured: of the caller's shell, and the one by which cargo
+/// has every program that is not static look for its libraries in vain first. Peers were slower with
+/// it, and we were not.
 const UNSET: &[&str] = &[
     "DOUBLETAP_STORE",
     "DOUBLETAP_NAMESPACE",
@@ -25,6 +27,7 @@ const UNSET: &[&str] = &[
     "BKT_TTL",
     "BKT_SCOPE",
     "BKT_CACHE_DIR",
+    "LD_LIBRARY_PATH",
 ];
 
 /// Returns a command that has all that the bench has itself.
