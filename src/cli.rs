@@ -103,6 +103,10 @@ pub enum Verb {
     Prune(PruneArgs),
 }
 
+/// The verbs that run a command.
+const ONCE: &str = "once";
+const LEASE: &str = "lease";
+
 /// Why nothing is to be done.
 #[derive(Debug)]
 pub enum Stop {
@@ -117,18 +121,15 @@ pub enum Stop {
 /// # Errors
 /// [`Stop`] when there is nothing to do, or when the arguments are wrong.
 pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
-    let parsed = match args.get(1) {
-        Some(verb) if verb == "once" => {
-            let args = args.iter().enumerate().filter(|(at, _)| *at != 1).map(|(_, arg)| arg);
-            parse_as::<OnceCall>(args)
-                .map(|call| Cli { global: call.global, verb: Verb::Once(Box::new(call.args)) })
-        }
-        _ => parse_as::<Cli>(args.iter()),
+    let parsed = match args.get(1).and_then(|verb| verb.to_str()) {
+        Some(ONCE) => parse_verb(ONCE, args, Verb::Once),
+        Some(LEASE) => parse_verb(LEASE, args, Verb::Lease),
+        _ => parse_as::<Cli>(Cli::command(), args.iter()),
     };
     let cli = parsed.map_err(|error| stop(&error, args))?;
     let (verb, run) = match &cli.verb {
-        Verb::Once(once) => ("once", &once.run),
-        Verb::Lease(lease) => ("lease", &lease.run),
+        Verb::Once(once) => (ONCE, &once.run),
+        Verb::Lease(lease) => (LEASE, &lease.run),
         _ => return Ok(cli),
     };
     if run.command.first().is_some_and(|word| word.is_empty()) {
@@ -139,29 +140,39 @@ pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
     Ok(cli)
 }
 
-fn parse_as<'a, P: Parser>(args: impl Iterator<Item = &'a OsString>) -> Result<P, clap::Error> {
-    let mut command = P::command();
-    let matches = command.try_get_matches_from_mut(args);
-    let parsed = matches.and_then(|mut matches| P::from_arg_matches_mut(&mut matches));
-    // Taking it apart again would only cost time.
-    std::mem::forget(command);
-    parsed
+/// Reads the command line of a verb that runs a command. The result is what [`Cli`]
+/// makes of it, without the time that looking for a verb takes: that is a good part
+/// of a replay.
+fn parse_verb<A: Args>(
+    verb: &'static str,
+    args: &[OsString],
+    wrap: impl FnOnce(Box<A>) -> Verb,
+) -> Result<Cli, clap::Error> {
+    let args = args.iter().enumerate().filter(|(at, _)| *at != 1).map(|(_, arg)| arg);
+    let call = parse_as::<VerbCall<A>>(verb_alone::<A>(verb), args)?;
+    Ok(Cli { global: call.global, verb: wrap(Box::new(call.args)) })
 }
 
-/// `once` as a command line of its own. It is what [`Cli`] makes of it, without
-/// the time that looking for a verb takes: that is a good part of a replay.
+/// A verb as a command line of its own.
+fn verb_alone<A: Args>(verb: &'static str) -> clap::Command {
+    VerbCall::<A>::command().name(verb).bin_name(format!("doubletap {verb}"))
+}
+
+fn parse_as<'a, P: Parser>(
+    mut command: clap::Command,
+    args: impl Iterator<Item = &'a OsString>,
+) -> Result<P, clap::Error> {
+    let matches = command.try_get_matches_from_mut(args);
+    matches.and_then(|mut matches| P::from_arg_matches_mut(&mut matches))
+}
+
+// A verb and what holds for every verb. Not a doc comment: that would be the help.
 #[derive(Debug, Parser)]
-#[command(
-    name = "doubletap once",
-    bin_name = "doubletap once",
-    about = "Run a command once per key, and replay its output and exit status",
-    long_about = None
-)]
-struct OnceCall {
+struct VerbCall<A: Args> {
     #[command(flatten)]
     global: Global,
     #[command(flatten)]
-    args: OnceArgs,
+    args: A,
 }
 
 fn stop(error: &clap::Error, args: &[OsString]) -> Stop {
@@ -205,7 +216,7 @@ fn missing_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let takes_command = args.iter().any(|arg| arg == "once" || arg == "lease");
+    let takes_command = args.iter().any(|arg| arg == ONCE || arg == LEASE);
     let has_dashes = args.iter().any(|arg| arg == "--");
     if word.starts_with('-') || !takes_command || has_dashes {
         return None;
@@ -250,4 +261,29 @@ impl KeyArgs {
 #[must_use]
 pub fn first_word(command: &[OsString]) -> &OsStr {
     command.first().map_or(OsStr::new(""), OsString::as_os_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of the help, in an order that both ways share.
+    fn help_of(mut command: clap::Command) -> (String, Vec<String>) {
+        let help = command.render_long_help().to_string();
+        let mut lines: Vec<_> = help.lines().map(str::to_owned).collect();
+        let first = lines.remove(0);
+        lines.sort();
+        (first, lines)
+    }
+
+    #[test]
+    fn a_verb_that_is_read_alone_has_the_help_that_it_has_among_the_others() {
+        let alone = [(ONCE, verb_alone::<OnceArgs>(ONCE)), (LEASE, verb_alone::<LeaseArgs>(LEASE))];
+        for (name, command) in alone {
+            let mut all = Cli::command();
+            all.build();
+            let among = all.find_subcommand(name).expect("the verb").clone();
+            assert_eq!(help_of(command), help_of(among));
+        }
+    }
 }
