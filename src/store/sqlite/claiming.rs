@@ -170,14 +170,28 @@ fn trim(step: &Transaction<'_>, subject: &Subject, newest: i64, now: &Now) -> ru
 
 /// Ended attempts of a key whose processes nobody has looked for yet.
 fn unlooked(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<Vec<Attempt>> {
-    let mut statement = step.prepare(&format!(
-        "SELECT {} FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
-            AND emptied = 0 AND state IN ('interrupted', 'forgotten')",
-        rows::COLUMNS
-    ))?;
-    let key = params![subject.kind.as_str(), subject.namespace.as_str(), subject.key.as_str()];
-    let found = statement.query_map(key, rows::attempt)?;
-    let found: Vec<Attempt> = found.collect::<rusqlite::Result<_>>()?;
-    debug_assert!(found.iter().all(|a| a.remains == Remains::Possible));
-    Ok(found)
+    let is_unlooked = |attempt: &Attempt| {
+        matches!(attempt.state, State::Interrupted | State::Forgotten)
+            && attempt.remains == Remains::Possible
+    };
+    match subject.kind {
+        // Few are left of a lease, and the statement that reads all has been made.
+        Kind::Lease => {
+            let chain = attempts(step, subject, Depth::Whole)?;
+            Ok(chain.into_iter().filter(is_unlooked).collect())
+        }
+        Kind::Once => {
+            let mut statement = step.prepare(&format!(
+                "SELECT {} FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
+                    AND emptied = 0 AND state IN ('interrupted', 'forgotten')",
+                rows::COLUMNS
+            ))?;
+            let (kind, namespace) = (subject.kind.as_str(), subject.namespace.as_str());
+            let key = params![kind, namespace, subject.key.as_str()];
+            let found: Vec<Attempt> =
+                statement.query_map(key, rows::attempt)?.collect::<rusqlite::Result<_>>()?;
+            debug_assert!(found.iter().all(is_unlooked));
+            Ok(found)
+        }
+    }
 }

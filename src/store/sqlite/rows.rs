@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rusqlite::types::{FromSql, Type};
-use rusqlite::{Connection, Row, named_params, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::claim::attempt::{
     Attempt, CommandSummary, End, Extent, Origin, OutputSummary, Ownership, Promise, Remains, State,
@@ -273,31 +273,31 @@ pub(super) fn update_end(
         None => (None, None),
     };
     let mut statement = connection.prepare(
-        "UPDATE attempt SET state = :state, ended_ms = :ended_ms, exit_code = :exit_code,
-            signal = :signal, reason = :reason, run_ms = :run_ms, output_bytes = :output_bytes,
-            truncated = :truncated, expires_ms = :expires_ms, promised = :promised,
-            emptied = :emptied
-         WHERE fence = :fence AND token = :token AND kind = :kind AND namespace = :namespace
-            AND key = :key AND state = :from",
+        "UPDATE attempt SET state = ?, ended_ms = ?, exit_code = ?, signal = ?, reason = ?,
+            run_ms = ?, output_bytes = ?, truncated = ?, expires_ms = ?, promised = ?, emptied = ?
+         WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ? AND state = ?",
     )?;
-    let rows = statement.execute(named_params! {
-        ":state": state.as_str(),
-        ":ended_ms": end.at.0,
-        ":exit_code": exit_code,
-        ":signal": signal,
-        ":reason": end.reason,
-        ":run_ms": end.run.map(to_ms),
-        ":output_bytes": end.output.map(|output| output.bytes.cast_signed()),
-        ":truncated": end.output.map(|output| output.extent == Extent::Truncated),
-        ":expires_ms": match end.expiry { Expiry::At(at) => Some(at.0), Expiry::Never => None },
-        ":promised": end.promise == Promise::Explicit,
-        ":emptied": remains == Remains::None,
-        ":fence": row.fence.0,
-        ":token": row.token.0,
-        ":kind": row.subject.kind.as_str(),
-        ":namespace": row.subject.namespace.as_str(),
-        ":key": row.subject.key.as_str(),
-        ":from": from.as_str(),
-    })?;
+    let rows = statement.execute(params![
+        state.as_str(),
+        end.at.0,
+        exit_code,
+        signal,
+        end.reason,
+        end.run.map(to_ms),
+        end.output.map(|output| output.bytes.cast_signed()),
+        end.output.map(|output| output.extent == Extent::Truncated),
+        match end.expiry {
+            Expiry::At(at) => Some(at.0),
+            Expiry::Never => None,
+        },
+        end.promise == Promise::Explicit,
+        remains == Remains::None,
+        row.fence.0,
+        row.token.0,
+        row.subject.kind.as_str(),
+        row.subject.namespace.as_str(),
+        row.subject.key.as_str(),
+        from.as_str(),
+    ])?;
     Ok(rows == 1)
 }
