@@ -2,16 +2,20 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::sync::OnceLock;
 
 use crate::claim::holder::{Holder, PidNamespace, StartTime};
 
 use super::clock::SystemClock;
 use super::proc_stat;
 
-/// Our own PID namespace; 0 where the system has none.
+/// Our own PID namespace, which a process never leaves; 0 where the system has none.
 #[must_use]
 pub fn pid_namespace() -> PidNamespace {
-    PidNamespace(fs::metadata("/proc/self/ns/pid").map_or(0, |metadata| metadata.ino()))
+    static OURS: OnceLock<PidNamespace> = OnceLock::new();
+    *OURS.get_or_init(|| {
+        PidNamespace(fs::metadata("/proc/self/ns/pid").map_or(0, |metadata| metadata.ino()))
+    })
 }
 
 /// The machine's name.

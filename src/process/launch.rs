@@ -1,6 +1,6 @@
 //! Starts a command, as if we were not there.
 //!
-//! A command is forked before its key is claimed, and waits at a gate: so the
+//! A command's process is made before its key is claimed, and waits at a gate: so the
 //! claim says from its first moment what its command is, and a wrapper that
 //! dies at any time leaves either a child that was never let through, or one
 //! that is on record.
@@ -14,7 +14,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
 use nix::errno::Errno;
@@ -22,9 +22,10 @@ use nix::unistd::{Pid, setpgid};
 
 use crate::claim::holder::{Group, PidNamespace, Reach, StartTime};
 
+use super::clock;
 use super::descendants;
 use super::group;
-use super::raw::{self, Blueprint, SLOT, Wait};
+use super::raw::child::{Blueprint, Child, Cradle, SLOT};
 use super::signals::Signals;
 
 /// Which of the command's standard streams pass through us; the others are our
@@ -64,7 +65,7 @@ pub struct Pipes {
 /// A child that waits to become the command. Dropped, it ends without a trace.
 #[derive(Debug)]
 pub struct Newborn {
-    pid: Pid,
+    child: Child,
     group: Group,
     gate: Option<PipeWriter>,
     complaint: PipeReader,
@@ -116,31 +117,31 @@ pub fn fork(
     signals: &Signals,
 ) -> io::Result<Newborn> {
     let environment = Environment::new(environment, &plan)?;
-    let late = vec![Cell::new(0); plan.late.len() * SLOT];
     let (gate, keeper) = io::pipe()?;
     let (complaint, complain) = io::pipe()?;
     let mut ends = OurEnds::default();
     let theirs = ends.theirs(plan.streams)?;
     let reach = if has_terminal() { Reach::Process } else { Reach::Group };
     let program = plan.argv.first().map_or(OsStr::new(""), |word| word);
-    let programs = candidates(program, environment.path.as_deref())?;
-    let arguments = strings(plan.argv.iter().map(|word| word.as_bytes().to_vec()))?;
-    let pid = signals.held_back(|handled, ignored, mask| {
-        raw::fork_child(&Blueprint {
-            programs: &programs,
-            arguments: &arguments,
-            variables: &environment.variables,
-            streams: theirs.each_ref().map(|end| end.as_ref().map(OwnedFd::as_fd)),
-            leads_group: reach == Reach::Group,
-            handled,
-            ignored,
-            mask,
-            late: &late,
-            gate: gate.as_fd(),
-            gate_keeper: keeper.as_fd(),
-            complaint: complain.as_fd(),
-        })
-    })??;
+    let (handled, ignored, mask) = signals.as_we_found_them();
+    let cradle = Cradle::new(Blueprint {
+        programs: candidates(program, environment.path.as_deref())?,
+        arguments: strings(plan.argv.iter().map(|word| word.as_bytes().to_vec()))?,
+        variables: environment.variables,
+        streams: theirs.each_ref().map(|end| end.as_ref().map(OwnedFd::as_raw_fd)),
+        leads_group: reach == Reach::Group,
+        handled: handled.to_vec(),
+        ignored: ignored.to_vec(),
+        mask,
+        late: vec![Cell::new(0); plan.late.len() * SLOT],
+        gate: gate.as_raw_fd(),
+        gate_keeper: keeper.as_raw_fd(),
+        complaint: complain.as_raw_fd(),
+    });
+    let before = clock::ticks();
+    let child = signals.held_back(|| cradle.start())??;
+    let started = before.filter(|before| clock::ticks() == Some(*before));
+    let pid = child.pid();
     match reach {
         Reach::Process => descendants::keep_in_sight(),
         Reach::Group => {
@@ -156,7 +157,7 @@ pub fn fork(
         pid_namespace: PidNamespace(0),
     };
     let mut newborn = Newborn {
-        pid,
+        child,
         group: unknown,
         gate: Some(keeper),
         complaint,
@@ -164,7 +165,7 @@ pub fn fork(
         feed: ends.feed,
     };
     // Dropped, it ends.
-    newborn.group = group::describe(pid.as_raw(), reach)?;
+    newborn.group = group::describe(pid.as_raw(), reach, started)?;
     Ok(newborn)
 }
 
@@ -234,7 +235,7 @@ impl Newborn {
         let _ = self.gate.take().map(|mut gate| gate.write_all(&message));
         match self.complaint.read_exact(&mut number) {
             Err(_) => {
-                let running = Running { pid: self.pid, group: self.group };
+                let running = Running { pid: self.child.pid(), group: self.group };
                 std::mem::forget(self);
                 Ok(running)
             }
@@ -247,7 +248,7 @@ impl Drop for Newborn {
     fn drop(&mut self) {
         self.gate = None;
         // It ends at once, by itself: the gate is all that it waits for.
-        let _ = raw::reap(self.pid, Wait::Yes);
+        let _ = self.child.wait_for_its_end();
     }
 }
 

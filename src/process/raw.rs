@@ -1,27 +1,23 @@
-//! The unsafe code: what must run between fork and exec, and a few calls that no
-//! crate at hand wraps safely. (What reads on for a daemon is in `drain`.)
+//! The unsafe code: a few calls that no crate at hand wraps safely, and in `child`
+//! what must run between a child's start and its exec. (What reads on for a daemon
+//! is in `drain`.)
 #![expect(unsafe_code, reason = "the documented home of unsafe code")]
 
-use std::cell::Cell;
-use std::ffi::{CString, c_char, c_int};
+pub(super) mod child;
+
+use std::ffi::c_int;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::ptr;
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::signal::{
-    SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, raise, sigaction, sigprocmask,
-};
-use nix::unistd::{ForkResult, Pid, fork};
-
-/// The size of a variable whose value comes late, its name and a zero byte
-/// included.
-pub(super) const SLOT: usize = 64;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction};
+use nix::unistd::Pid;
 
 /// Whether a signal is ignored by this process, as `nohup` has it.
 pub(super) fn is_ignored(signal: Signal) -> bool {
@@ -64,6 +60,31 @@ pub(super) fn survive_file_size_limit() -> bool {
     // SAFETY: ignoring installs no handler.
     let _ = unsafe { nix::sys::signal::signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
     already
+}
+
+/// Lets writing to a pipe that nobody reads fail instead of ending us.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(super) fn survive_broken_pipes() {
+    // SAFETY: ignoring installs no handler.
+    let _ = unsafe { nix::sys::signal::signal(Signal::SIGPIPE, SigHandler::SigIgn) };
+}
+
+/// Opens `/dev/null` in place of every standard stream that is closed.
+///
+/// # Errors
+/// When that cannot be opened.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(super) fn open_standard_streams() -> io::Result<()> {
+    for stream in libc::STDIN_FILENO..=libc::STDERR_FILENO {
+        // SAFETY: asking for the flags of any number is harmless.
+        if unsafe { libc::fcntl(stream, libc::F_GETFD) } < 0 {
+            let file = File::options().read(true).write(true).open("/dev/null")?;
+            // The lowest number that is free is this one, and the next program gets it.
+            // SAFETY: the file is open, and the number is to stay so.
+            Errno::result(unsafe { libc::fcntl(file.into_raw_fd(), libc::F_SETFD, 0) })?;
+        }
+    }
+    Ok(())
 }
 
 /// Has all threads share one heap: ours are few and short-lived, and setting a
@@ -163,155 +184,4 @@ pub(super) enum Wait {
     No,
     /// Wait.
     Yes,
-}
-
-/// Everything that a child needs, made before it is forked: it must not
-/// allocate.
-pub(super) struct Blueprint<'a> {
-    /// The paths to try, in order.
-    pub(super) programs: &'a [CString],
-    /// The arguments, the program's name first.
-    pub(super) arguments: &'a [CString],
-    /// The environment.
-    pub(super) variables: &'a [CString],
-    /// Its standard input, output and error, where they are not ours.
-    pub(super) streams: [Option<BorrowedFd<'a>>; 3],
-    /// Whether it leads a process group of its own.
-    pub(super) leads_group: bool,
-    /// Signals that we handle and the command must not find handled.
-    pub(super) handled: &'a [Signal],
-    /// Those among them that we found ignored.
-    pub(super) ignored: &'a [Signal],
-    /// The signal mask that we inherited.
-    pub(super) mask: SigSet,
-    /// Variables whose values come through the gate: slots of [`SLOT`] bytes,
-    /// each to be filled with `NAME=value` and a zero byte.
-    pub(super) late: &'a [Cell<u8>],
-    /// Read until `late` is full; the end of the file ends the child.
-    pub(super) gate: BorrowedFd<'a>,
-    /// Our end of the gate, which the child must not hold.
-    pub(super) gate_keeper: BorrowedFd<'a>,
-    /// Where it writes the error number if it cannot become the command.
-    pub(super) complaint: BorrowedFd<'a>,
-}
-
-/// Forks a child that waits at its gate and then becomes the command.
-///
-/// # Errors
-/// When no process can be made.
-pub(super) fn fork_child(blueprint: &Blueprint<'_>) -> io::Result<Pid> {
-    let pointers = |words: &[CString]| -> Vec<*const c_char> {
-        words.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect()
-    };
-    let arguments = pointers(blueprint.arguments);
-    let mut variables = pointers(blueprint.variables);
-    let late = blueprint.late.chunks(SLOT).map(|slot| slot.as_ptr().cast::<c_char>());
-    variables.splice(blueprint.variables.len()..blueprint.variables.len(), late);
-    let parent = nix::unistd::getpid();
-    // SAFETY: the child only makes system calls that are async-signal-safe,
-    // on memory that was prepared before; it never returns from here.
-    match unsafe { fork() }? {
-        ForkResult::Parent { child } => Ok(child),
-        ForkResult::Child => {
-            let why = become_command(blueprint, parent, &arguments, &variables);
-            // SAFETY: the descriptor is ours, and the number is four bytes.
-            unsafe {
-                let number = (why as i32).to_ne_bytes();
-                libc::write(blueprint.complaint.as_raw_fd(), number.as_ptr().cast(), number.len());
-                libc::_exit(127);
-            }
-        }
-    }
-}
-
-/// Runs in the child. Returns only if it could not become the command.
-fn become_command(
-    blueprint: &Blueprint<'_>,
-    parent: Pid,
-    arguments: &[*const c_char],
-    variables: &[*const c_char],
-) -> Errno {
-    match prepare_child(blueprint, parent) {
-        Ok(()) => {}
-        Err(why) => return why,
-    }
-    let mut answer = Errno::ENOENT;
-    for program in blueprint.programs {
-        // SAFETY: all strings end with a zero byte, both arrays with a null.
-        unsafe {
-            libc::execve(program.as_ptr(), arguments.as_ptr(), variables.as_ptr());
-        }
-        match Errno::last() {
-            Errno::ENOENT | Errno::ENOTDIR => {}
-            // Found but not allowed: another folder may have a better one.
-            Errno::EACCES => answer = Errno::EACCES,
-            other => return other,
-        }
-    }
-    answer
-}
-
-fn prepare_child(blueprint: &Blueprint<'_>, parent: Pid) -> nix::Result<()> {
-    if blueprint.leads_group {
-        nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-    }
-    act_by_default(blueprint.handled, blueprint.ignored);
-    act_by_default(&[Signal::SIGPIPE], &[]);
-    #[cfg(target_os = "linux")]
-    {
-        nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
-        if nix::unistd::getppid() != parent {
-            exit_quietly();
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = parent;
-    for (stream, onto) in blueprint.streams.iter().zip(libc::STDIN_FILENO..) {
-        if let Some(stream) = stream {
-            duplicate_onto(stream.as_raw_fd(), onto)?;
-        }
-    }
-    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&blueprint.mask), None)?;
-    wait_at_gate(blueprint);
-    Ok(())
-}
-
-fn duplicate_onto(from: RawFd, onto: RawFd) -> nix::Result<()> {
-    // SAFETY: both numbers are open, and replacing the second is the purpose.
-    Errno::result(unsafe { libc::dup2(from, onto) }).map(drop)
-}
-
-/// Waits to be let through; the end of the file says that there is nothing to
-/// do.
-fn wait_at_gate(blueprint: &Blueprint<'_>) {
-    let gate = blueprint.gate.as_raw_fd();
-    // SAFETY: our own copy of the writing end must go, or the end of the file
-    // would never come.
-    unsafe {
-        libc::close(blueprint.gate_keeper.as_raw_fd());
-    }
-    let mut rest = blueprint.late;
-    loop {
-        let mut byte = 0_u8;
-        // The last byte opens the gate; those before it fill the slots.
-        let (target, room) = match rest {
-            [] => ((&raw mut byte).cast(), 1),
-            slots => (slots.as_ptr().cast_mut().cast(), slots.len()),
-        };
-        // SAFETY: the target has that much room, and cells may be written to
-        // through a shared reference.
-        let count = unsafe { libc::read(gate, target, room) };
-        match (usize::try_from(count), rest) {
-            (Ok(0), _) => exit_quietly(),
-            (Ok(_), []) => return,
-            (Ok(count), slots) => rest = &slots[count.min(slots.len())..],
-            (Err(_), _) if Errno::last() == Errno::EINTR => {}
-            (Err(_), _) => exit_quietly(),
-        }
-    }
-}
-
-fn exit_quietly() -> ! {
-    // SAFETY: ends the child without running anything of the parent's.
-    unsafe { libc::_exit(0) }
 }

@@ -140,19 +140,21 @@ impl Signals {
         arrivals
     }
 
-    /// Holds the signals back while `work` forks, and says which signals the
-    /// child must not find handled, which of them ignored, and which mask it
-    /// must restore. A signal that arrives meanwhile arrives after it.
+    /// Which signals a child must not find handled, which of them ignored, and which
+    /// mask it must restore.
+    pub(super) fn as_we_found_them(&self) -> (&[Signal], &[Signal], SigSet) {
+        (&self.handled, &self.ignored, self.inherited)
+    }
+
+    /// Holds the signals back while `work` starts a child, which inherits that. A
+    /// signal that arrives meanwhile arrives after it.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub(super) fn held_back<T>(
-        &self,
-        work: impl FnOnce(&[Signal], &[Signal], SigSet) -> T,
-    ) -> io::Result<T> {
+    pub(super) fn held_back<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
         let set: SigSet = self.handled.iter().copied().collect();
         set.thread_block()?;
-        let value = work(&self.handled, &self.ignored, self.inherited);
+        let value = work();
         let mut ours = self.inherited;
         ours.remove(Signal::SIGCHLD);
         ours.thread_set_mask()?;

@@ -1,0 +1,56 @@
+//! A child that is a copy of us: its start, and its calls by way of libc.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int};
+use std::io;
+use std::os::fd::RawFd;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::unistd::{ForkResult, Pid, fork};
+
+use super::{Cradle, live};
+
+/// Starts the child.
+///
+/// # Safety
+/// That of [`Cradle::start`].
+pub(super) unsafe fn begin(cradle: &mut Cradle) -> io::Result<Pid> {
+    // SAFETY: the child only makes calls that are async-signal-safe, on memory that
+    // was prepared before; it never returns from here.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => live(cradle),
+    }
+}
+
+/// Becomes a program; the answer is why not.
+///
+/// # Safety
+/// Both arrays must end with a null, and the strings in them with a zero byte.
+pub(super) unsafe fn execve(
+    program: &CStr,
+    arguments: &[*const c_char],
+    variables: &[*const c_char],
+) -> Errno {
+    // SAFETY: the caller's.
+    unsafe { libc::execve(program.as_ptr(), arguments.as_ptr(), variables.as_ptr()) };
+    Errno::last()
+}
+
+pub(super) fn read(from: RawFd, into: &[Cell<u8>]) -> Result<usize, Errno> {
+    // SAFETY: there is that much room, and cells may be written to through a shared
+    // reference.
+    let count = unsafe { libc::read(from, into.as_ptr().cast_mut().cast(), into.len()) };
+    usize::try_from(count).map_err(|_| Errno::last())
+}
+
+pub(super) fn write(to: RawFd, bytes: &[u8]) {
+    // SAFETY: there are that many bytes.
+    unsafe { libc::write(to, bytes.as_ptr().cast(), bytes.len()) };
+}
+
+pub(super) fn exit(status: c_int) -> ! {
+    // SAFETY: ends the child without running anything of the parent's.
+    unsafe { libc::_exit(status) }
+}
