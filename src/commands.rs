@@ -17,7 +17,7 @@ pub mod show;
 
 use crate::cli::{Cli, Stop, Verb};
 use crate::exit::{self, Ending, Refusal};
-use crate::process::signals::survive_file_size_limit;
+use crate::process::signals::{die_of, survive_file_size_limit};
 use crate::report::voice::{Voice, Volume, print};
 
 use context::Context;
@@ -56,6 +56,17 @@ pub fn stop(stop: &Stop) -> Ending {
         Stop::Usage(message) => {
             Voice::new(Volume::Normal).warn(message);
             Ending::Status(exit::USAGE)
+        }
+    }
+}
+
+/// Dies of the signal that told us to end, or says the exit status.
+pub fn end(ending: &Ending) -> u8 {
+    match *ending {
+        Ending::Status(status) => status,
+        Ending::Signal(signal) => {
+            die_of(signal);
+            128_u8.saturating_add(signal)
         }
     }
 }

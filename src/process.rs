@@ -1,9 +1,10 @@
 //! The machine: clocks, locks, processes and signals.
 //!
-//! `clock` and `host` say when and where we are, `live` and `group` who is
-//! alive, `launch` and `supervise` run a command, `capture` and `source` hand on
-//! what it writes, `recorder` and `frames` keep it, `drain` reads on for a
-//! daemon, and `stdin` reads what a command is fed. Nothing in here knows which store there is.
+//! `start` comes before everything, `clock` and `host` say when and where we are,
+//! `live` and `group` who is alive, `launch` and `supervise` run a command, `capture`
+//! and `source` hand on what it writes, `recorder` and `frames` keep it, `drain` reads
+//! on for a daemon, and `stdin` reads what a command is fed. Nothing in here knows
+//! which store there is.
 
 pub mod alarm;
 pub mod ancestors;
@@ -22,6 +23,8 @@ pub mod recorder;
 pub mod rules;
 pub mod signals;
 pub mod source;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub mod start;
 pub mod stdin;
 pub mod supervise;
 mod suspension;
