@@ -27,7 +27,7 @@ use std::{fmt, io, ptr};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
-use nix::unistd::Pid;
+use nix::unistd::{ForkResult, Pid, fork};
 
 use super::{Wait, act_by_default, reap};
 use calls::begin;
@@ -148,6 +148,19 @@ struct Stack(Vec<u128>);
 impl Stack {
     fn new() -> Self {
         Self(Vec::with_capacity(STACK / size_of::<u128>()))
+    }
+}
+
+/// Starts a child that is a copy of us.
+///
+/// # Safety
+/// The cradle must be whole.
+unsafe fn fork_off(cradle: &Cradle) -> io::Result<Pid> {
+    // SAFETY: the child only makes calls that are async-signal-safe, on memory that
+    // was prepared before; it never returns from here.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => live(cradle),
     }
 }
 

@@ -2,27 +2,12 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
-use std::io;
 use std::os::fd::RawFd;
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::unistd::{ForkResult, Pid, fork};
 
-use super::{Cradle, live};
-
-/// Starts the child.
-///
-/// # Safety
-/// That of [`Cradle::start`].
-pub(super) unsafe fn begin(cradle: &mut Cradle) -> io::Result<Pid> {
-    // SAFETY: the child only makes calls that are async-signal-safe, on memory that
-    // was prepared before; it never returns from here.
-    match unsafe { fork() }? {
-        ForkResult::Parent { child } => Ok(child),
-        ForkResult::Child => live(cradle),
-    }
-}
+pub(super) use super::fork_off as begin;
 
 /// Becomes a program; the answer is why not.
 ///

@@ -10,19 +10,24 @@ use nix::libc;
 use nix::unistd::Pid;
 use syscalls::{Sysno, syscall};
 
-use super::{Cradle, live};
+use super::{Cradle, fork_off, live};
 
-/// Starts the child.
+/// Starts the child; an emulator that cannot share memory so makes a copy of us.
 ///
 /// # Safety
-/// That of [`Cradle::start`].
+/// The cradle must stay as it is until the child has become the command or has ended.
 pub(super) unsafe fn begin(cradle: &mut Cradle) -> io::Result<Pid> {
     let top = cradle.stack.0.spare_capacity_mut().as_mut_ptr_range().end;
     let flags = libc::CLONE_VM | libc::SIGCHLD;
     // SAFETY: the stack is the child's alone and its end is aligned; the child gets a
     // table of descriptors and of signal handlers of its own.
     let pid = unsafe { libc::clone(enter, top.cast(), flags, std::ptr::from_mut(cradle).cast()) };
-    Errno::result(pid).map(Pid::from_raw).map_err(io::Error::from)
+    match Errno::result(pid) {
+        Ok(pid) => Ok(Pid::from_raw(pid)),
+        // SAFETY: the caller's.
+        Err(Errno::EINVAL | Errno::ENOSYS) => unsafe { fork_off(cradle) },
+        Err(why) => Err(why.into()),
+    }
 }
 
 extern "C" fn enter(cradle: *mut c_void) -> c_int {
