@@ -34,6 +34,20 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// What a key can be that something is known of.
+    pub const KNOWN: [Self; 10] = [
+        Self::Running,
+        Self::Orphaned,
+        Self::Done,
+        Self::Expired,
+        Self::Failed,
+        Self::Interrupted,
+        Self::Forgotten,
+        Self::Held,
+        Self::Released,
+        Self::Resting,
+    ];
+
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

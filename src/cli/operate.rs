@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::claim::key::Kind;
+use crate::claim::standing::Standing;
 
 use super::{KeyArgs, values};
 
@@ -15,6 +16,15 @@ pub enum KindArg {
     Once,
     /// A name that is held
     Lease,
+}
+
+impl KindArg {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Once => Kind::Once,
+            Self::Lease => Kind::Lease,
+        }
+    }
 }
 
 /// A key, and what it is about.
@@ -32,10 +42,7 @@ pub struct SubjectArgs {
 impl SubjectArgs {
     /// What the key is about.
     pub fn kind(&self) -> Kind {
-        match self.kind {
-            Some(KindArg::Lease) => Kind::Lease,
-            Some(KindArg::Once) | None => Kind::Once,
-        }
+        self.kind.map_or(Kind::Once, KindArg::kind)
     }
 }
 
@@ -70,9 +77,28 @@ pub struct LogsArgs {
 /// List the keys, the newest first
 #[derive(Args, Debug)]
 pub struct ListArgs {
+    /// Only keys in this state; may be given more than once
+    #[arg(long, value_name = "STATE", value_parser = values::standing())]
+    pub state: Vec<Standing>,
+
+    /// Only what runs once, or only what is held [default: both]
+    #[arg(long, value_name = "KIND")]
+    kind: Option<KindArg>,
+
+    /// Only keys whose newest attempt started at most this long ago
+    #[arg(long, value_name = "DUR", value_parser = values::positive)]
+    pub since: Option<Duration>,
+
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+impl ListArgs {
+    /// What the keys are about, where that matters.
+    pub fn kind(&self) -> Option<Kind> {
+        self.kind.map(KindArg::kind)
+    }
 }
 
 /// Drop a key on purpose: the next call runs again
@@ -121,4 +147,25 @@ pub struct PruneArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// A shell that completes what is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ShellArg {
+    /// bash
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+    /// elvish
+    Elvish,
+}
+
+/// Print the completions of a shell
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: ShellArg,
 }

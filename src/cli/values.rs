@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 
 use crate::claim::duration::{self, Limit};
 use crate::claim::fingerprint::{BadPart, Part};
 use crate::claim::key::{self, Key, Namespace};
 use crate::claim::outcome::{BadCodes, RecordPolicy};
 use crate::claim::size::{self, SizeLimit};
+use crate::claim::standing::Standing;
 
 pub(super) fn key() -> impl TypedValueParser<Value = Key> {
     OsStringValueParser::new().try_map(|text| Key::from_os(&text))
@@ -103,6 +104,12 @@ pub(super) fn size_limit(text: &str) -> Result<SizeLimit, size::Refused> {
 
 pub(super) fn record(text: &str) -> Result<RecordPolicy, BadCodes> {
     RecordPolicy::parse(text)
+}
+
+pub(super) fn standing() -> impl TypedValueParser<Value = Standing> {
+    PossibleValuesParser::new(Standing::KNOWN.map(Standing::as_str)).try_map(|word: String| {
+        Standing::KNOWN.into_iter().find(|known| known.as_str() == word).ok_or("not a state")
+    })
 }
 
 pub(super) fn part(text: &str) -> Result<Part, BadPart> {

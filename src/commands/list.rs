@@ -1,5 +1,9 @@
 //! `list`: every key, the newest first.
 
+use crate::claim::decide::Seen;
+use crate::claim::key::Subject;
+use crate::claim::standing::Standing;
+use crate::claim::time::Now;
 use crate::cli::ListArgs;
 use crate::exit::Ending;
 use crate::report::{document, table};
@@ -17,6 +21,9 @@ pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> 
     let mut rows = vec![table::list_head()];
     for chain in chains {
         let (seen, now) = context.seen(chain.attempts)?;
+        if !is_wanted(args, &chain.subject, &seen, &now) {
+            continue;
+        }
         if args.json {
             documents.push(document::key(&chain.subject, &seen, &now));
         } else {
@@ -27,4 +34,13 @@ pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> 
         return print_answer(&(serde_json::to_string_pretty(&documents)? + "\n"));
     }
     print_answer(&if rows.len() > 1 { table::columns(&rows) } else { String::new() })
+}
+
+fn is_wanted(args: &ListArgs, subject: &Subject, chain: &[Seen], now: &Now) -> bool {
+    let state = || Standing::of_key(chain, subject.kind, now);
+    // The newest attempt comes first.
+    let age = || chain.first().map(|seen| seen.attempt.started.age(now.wall));
+    args.kind().is_none_or(|kind| subject.kind == kind)
+        && args.since.is_none_or(|since| age().is_some_and(|age| age <= since))
+        && (args.state.is_empty() || args.state.contains(&state()))
 }

@@ -27,7 +27,7 @@ pub fn columns(rows: &[Vec<String>]) -> String {
         .collect()
 }
 
-/// One line of `list`: state, age, attempts, how it ended, namespace, key.
+/// One line of `list`: state, age, attempts, how it ended, kind, namespace, key.
 #[must_use]
 pub fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<String> {
     let newest = deciding(chain, subject.kind, now).map(|seen| &seen.attempt);
@@ -38,6 +38,7 @@ pub fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<String> {
         newest.map_or_else(String::new, |attempt| for_people(attempt.started.age(now.wall))),
         attempts.to_string(),
         ended,
+        subject.kind.as_str().to_owned(),
         subject.namespace.to_string(),
         subject.key.to_string(),
     ]
@@ -46,7 +47,7 @@ pub fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<String> {
 /// The head of `list`.
 #[must_use]
 pub fn list_head() -> Vec<String> {
-    ["STATE", "AGE", "ATTEMPTS", "ENDED", "NAMESPACE", "KEY"].map(str::to_owned).to_vec()
+    ["STATE", "AGE", "ATTEMPTS", "ENDED", "KIND", "NAMESPACE", "KEY"].map(str::to_owned).to_vec()
 }
 
 /// What `show` says.
