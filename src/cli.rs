@@ -21,7 +21,9 @@ use crate::exit;
 
 pub use lease::LeaseArgs;
 pub use once::OnceArgs;
-pub use operate::{CompleteArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShowArgs};
+pub use operate::{
+    CompleteArgs, CompletionsArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShellArg, ShowArgs,
+};
 pub use run::RunArgs;
 
 /// The whole command line.
@@ -101,6 +103,10 @@ pub enum Verb {
     Complete(CompleteArgs),
     /// Remove old records
     Prune(PruneArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Print a random key
+    Keygen,
 }
 
 /// The verbs that run a command.

@@ -5,8 +5,10 @@
 
 mod call;
 pub mod complete;
+pub mod completions;
 mod context;
 pub mod forget;
+pub mod keygen;
 pub mod lease;
 pub mod list;
 pub mod logs;
@@ -30,20 +32,32 @@ pub fn run(cli: Cli) -> Ending {
         (_, true) => Volume::Verbose,
         _ => Volume::Normal,
     });
-    let done = Context::new(cli.global, voice).and_then(|context| match cli.verb {
-        Verb::Once(args) => once::run(&context, &args),
-        Verb::Lease(args) => lease::run(&context, &args),
-        Verb::Show(args) => show::run(&context, &args),
-        Verb::Logs(args) => logs::run(&context, &args),
-        Verb::List(args) => list::run(&context, &args),
-        Verb::Forget(args) => forget::run(&context, &args),
-        Verb::Complete(args) => complete::run(&context, &args),
-        Verb::Prune(args) => prune::run(&context, &args),
-    });
+    let done = match cli.verb {
+        // They need no store, and no place for one.
+        Verb::Completions(args) => completions::run(&args),
+        Verb::Keygen => keygen::run(),
+        verb => Context::new(cli.global, voice).and_then(|context| run_in(&context, verb)),
+    };
     done.unwrap_or_else(|error| {
         voice.warn(&format!("{error:#}"));
         Ending::Status(status_of(&error))
     })
+}
+
+/// Does what needs a store.
+fn run_in(context: &Context, verb: Verb) -> anyhow::Result<Ending> {
+    match verb {
+        Verb::Once(args) => once::run(context, &args),
+        Verb::Lease(args) => lease::run(context, &args),
+        Verb::Show(args) => show::run(context, &args),
+        Verb::Logs(args) => logs::run(context, &args),
+        Verb::List(args) => list::run(context, &args),
+        Verb::Forget(args) => forget::run(context, &args),
+        Verb::Complete(args) => complete::run(context, &args),
+        Verb::Prune(args) => prune::run(context, &args),
+        Verb::Completions(args) => completions::run(&args),
+        Verb::Keygen => keygen::run(),
+    }
 }
 
 /// Ends a call that has nothing to do.

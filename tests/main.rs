@@ -7,6 +7,7 @@ mod support;
 
 mod advice;
 mod architecture;
+mod completions;
 mod contract;
 mod crash;
 mod daemons;
@@ -36,6 +37,7 @@ mod lease_loss;
 mod lease_slots;
 mod lease_terminal;
 mod lease_waiting;
+mod list;
 mod logs;
 mod lost;
 mod max_output;
