@@ -363,7 +363,7 @@ _doubletap() {
             return 0
             ;;
         doubletap__subcmd__logs)
-            opts="-q -v -h --store --namespace --quiet --verbose --log --source --store-timeout --key --stdout --stderr --help"
+            opts="-q -v -f -h --store --namespace --quiet --verbose --log --source --store-timeout --key --stdout --stderr --follow --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

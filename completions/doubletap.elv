@@ -136,6 +136,8 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --verbose 'Say on stderr what happened, replays included'
             cand --stdout 'Only its standard output'
             cand --stderr 'Only its standard error, on standard output'
+            cand -f 'Go on until the attempt ends'
+            cand --follow 'Go on until the attempt ends'
             cand -h 'Print help'
             cand --help 'Print help'
         }

@@ -120,6 +120,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -s q -l quiet 
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l stdout -d 'Only its standard output'
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l stderr -d 'Only its standard error, on standard output'
+complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -s f -l follow -d 'Go on until the attempt ends'
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -s h -l help -d 'Print help'
 complete -c doubletap -n "__fish_doubletap_using_subcommand list" -l store -d 'Keep the state in this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand list" -l namespace -d 'Separate equal keys [default: default]' -r

@@ -39,6 +39,7 @@ mod lease_terminal;
 mod lease_waiting;
 mod list;
 mod logs;
+mod logs_follow;
 mod lost;
 mod max_output;
 mod messages;

@@ -72,6 +72,10 @@ pub struct LogsArgs {
     /// Only its standard error, on standard output
     #[arg(long)]
     pub stderr: bool,
+
+    /// Go on until the attempt ends
+    #[arg(short, long)]
+    pub follow: bool,
 }
 
 /// List the keys, the newest first

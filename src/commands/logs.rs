@@ -1,48 +1,73 @@
 //! `logs KEY`: the output of a key's newest attempt, byte for byte, also of
-//! one that runs, failed or was interrupted.
+//! one that failed, was interrupted, or runs, and until its end.
+
+use std::io;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 
 use crate::claim::attempt::{Attempt, Extent, OutputSummary, State};
-use crate::claim::key::Kind;
+use crate::claim::holder::Life;
+use crate::claim::key::{Kind, Subject};
 use crate::cli::LogsArgs;
 use crate::exit::Ending;
 use crate::process::frames::Stream;
 use crate::process::source::Delivery;
-use crate::store::Store as _;
+use crate::process::wake::reader_leaves_within;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Frames, Store as _};
 
 use super::Context;
-use super::playing::{Targets, play};
+use super::playing::{Follower, Played, Targets, play};
 
-/// Prints what is there so far; an absent key is an error of its own.
+/// How long to wait between two looks at what has come.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Prints what is there so far, or all until the attempt ends; an absent key is an
+/// error of its own.
 pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(Kind::Once, args.key.key())?;
     let Some(mut store) = context.open_to_read()? else {
         return Err(Context::absent(&subject));
     };
-    let chain = store.chain(&subject)?;
-    let Some(attempt) = chain.iter().find(|attempt| !attempt.is_tombstone()) else {
-        return Err(Context::absent(&subject));
-    };
+    let mut attempt = newest(&mut store, &subject)?;
     let targets = || match (args.stdout, args.stderr) {
         (true, _) => Targets::only(Stream::Out),
         (_, true) => Targets::only(Stream::Err),
         _ => Targets::both(),
     };
-    let frames = store.output(attempt.fence)?;
+    let mut played = None;
+    if args.follow {
+        let looked = |why: anyhow::Error| why.context(format!("{}: its output", subject.key));
+        played = follow(context, &mut store, (&subject, &mut attempt), targets).map_err(looked)?;
+    }
+    if played.is_none() {
+        let frames = store.output(attempt.fence)?;
+        let play = |frames| targets().and_then(|targets| play(frames, targets));
+        let given = frames.as_ref().map(play).transpose();
+        played = given.with_context(|| format!("{}: its output", subject.key))?;
+    }
     drop(store);
+    tell(context, &subject, &attempt, played.as_ref())
+}
+
+/// Says what there is to say of what was given.
+fn tell(
+    context: &Context,
+    subject: &Subject,
+    attempt: &Attempt,
+    played: Option<&Played>,
+) -> anyhow::Result<Ending> {
+    let key = &subject.key;
     let mut truncated = attempt.output().filter(|output| output.extent == Extent::Truncated);
-    match &frames {
-        Some(frames) => {
-            let played = targets().and_then(|targets| play(frames, targets));
-            let played = played.with_context(|| format!("{}: its output", subject.key))?;
-            if let Delivery::Failed(why) = played.delivery {
-                return Err(anyhow!("{}: its output could not be written: {why}", subject.key));
+    match played {
+        Some(played) => {
+            if let Delivery::Failed(why) = &played.delivery {
+                return Err(anyhow!("{key}: its output could not be written: {why}"));
             }
             if let Some(output) = attempt.output().filter(|all| played.is_cut_short(all.bytes)) {
                 return Err(anyhow!(
-                    "{}: its output is damaged: {} of its {} bytes are left",
-                    subject.key,
+                    "{key}: its output is damaged: {} of its {} bytes are left",
                     played.bytes,
                     output.bytes
                 ));
@@ -53,14 +78,61 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
             }
         }
         None if attempt.output().is_some_and(|output| output.bytes > 0) => {
-            return Err(anyhow!("{}: its output is missing from the store", subject.key));
+            return Err(anyhow!("{key}: its output is missing from the store"));
         }
-        None => context.voice.note(&format!("{}: {}", subject.key, nothing_of(attempt))),
+        None => context.voice.note(&format!("{key}: {}", nothing_of(attempt))),
     }
     if let Some(output) = truncated {
-        context.voice.note(&context.topic(&subject).truncated(output));
+        context.voice.note(&context.topic(subject).truncated(output));
     }
     Ok(Ending::OK)
+}
+
+/// Gives what an attempt writes until it ends, or until nobody wants it; nothing if
+/// it ended before any of it was to be seen.
+fn follow(
+    context: &Context,
+    store: &mut SqliteStore,
+    (subject, attempt): (&Subject, &mut Attempt),
+    targets: impl Fn() -> io::Result<Targets>,
+) -> anyhow::Result<Option<Played>> {
+    let mut following: Option<Follower> = None;
+    loop {
+        // Looked at first: what it has written by its end is all there.
+        let chain = store.chain(subject)?;
+        let found = chain.into_iter().find(|found| found.fence == attempt.fence);
+        let is_over = match found {
+            None => true,
+            Some(found) => {
+                *attempt = found.clone();
+                let (seen, _) = context.seen(vec![found])?;
+                seen.iter().all(|seen| {
+                    seen.attempt.state != State::Running
+                        || matches!(seen.life, Life::Gone | Life::Orphaned)
+                })
+            }
+        };
+        if following.is_none()
+            && !is_over
+            && let Some(Frames::File(file, _)) = store.output(attempt.fence)?
+        {
+            following = Some(Follower::new(file, targets()?));
+        }
+        let is_unwanted = match &mut following {
+            Some(follower) => follower.go_on()?.unwanted,
+            None => false,
+        };
+        if is_over || is_unwanted || reader_leaves_within(PAUSE) {
+            return Ok(following.map(Follower::played));
+        }
+    }
+}
+
+/// The newest attempt that ran.
+fn newest(store: &mut SqliteStore, subject: &Subject) -> anyhow::Result<Attempt> {
+    let chain = store.chain(subject)?;
+    let newest = chain.into_iter().find(|attempt| !attempt.is_tombstone());
+    newest.ok_or_else(|| Context::absent(subject))
 }
 
 /// Why there is no output.

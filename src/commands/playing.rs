@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
 
 use crate::process::frames::{self, FrameReader, Stream};
 use crate::process::source::{Delivery, has_left, write_all};
@@ -48,6 +49,7 @@ fn own(fd: BorrowedFd<'_>) -> io::Result<File> {
 }
 
 /// What came of playing.
+#[derive(Default)]
 pub(super) struct Played {
     /// Whether it could be written.
     pub(super) delivery: Delivery,
@@ -55,14 +57,44 @@ pub(super) struct Played {
     pub(super) bytes: u64,
     /// Whether it ends where keeping was given up.
     pub(super) was_cut: bool,
-    /// Whether anybody read on to the end.
-    wanted: bool,
+    /// Whether nobody read on to the end.
+    pub(super) unwanted: bool,
 }
 
 impl Played {
     /// Whether there was less than this, though it was wanted.
     pub(super) fn is_cut_short(&self, expected: u64) -> bool {
-        self.wanted && self.bytes != expected
+        !self.unwanted && self.bytes != expected
+    }
+
+    /// Writes what there is to read, until nobody wants it any more.
+    fn go_on(
+        &mut self,
+        reader: &mut FrameReader<impl Read>,
+        targets: &mut Targets,
+    ) -> io::Result<()> {
+        while let Some((stream, piece)) = reader.next_piece()? {
+            self.bytes += piece.len() as u64;
+            let target = match stream {
+                Stream::Out => &mut targets.out,
+                Stream::Err => &mut targets.err,
+            };
+            match target.as_mut().map(|file| write_all(file, piece)) {
+                None | Some(Ok(())) => {}
+                Some(Err(why)) => {
+                    *target = None;
+                    if !has_left(&why) {
+                        self.delivery = Delivery::Failed(why.to_string());
+                    }
+                }
+            }
+            if targets.out.is_none() && targets.err.is_none() {
+                self.unwanted = true;
+                break;
+            }
+        }
+        self.was_cut = reader.was_cut();
+        Ok(())
     }
 }
 
@@ -84,30 +116,37 @@ pub(super) fn play(frames: &Frames, targets: Targets) -> io::Result<Played> {
 }
 
 fn play_from(mut reader: FrameReader<impl Read>, mut targets: Targets) -> io::Result<Played> {
-    let mut played =
-        Played { delivery: Delivery::Complete, bytes: 0, was_cut: false, wanted: true };
-    while let Some((stream, piece)) = reader.next_piece()? {
-        played.bytes += piece.len() as u64;
-        let target = match stream {
-            Stream::Out => &mut targets.out,
-            Stream::Err => &mut targets.err,
-        };
-        match target.as_mut().map(|file| write_all(file, piece)) {
-            None | Some(Ok(())) => {}
-            Some(Err(why)) => {
-                *target = None;
-                if !has_left(&why) {
-                    played.delivery = Delivery::Failed(why.to_string());
-                }
-            }
-        }
-        if targets.out.is_none() && targets.err.is_none() {
-            played.wanted = false;
-            break;
-        }
-    }
-    played.was_cut = reader.was_cut();
+    let mut played = Played::default();
+    played.go_on(&mut reader, &mut targets)?;
     Ok(played)
+}
+
+/// Output that is still being written, given as it comes.
+pub(super) struct Follower {
+    reader: FrameReader<Arc<File>>,
+    targets: Targets,
+    played: Played,
+}
+
+impl Follower {
+    /// Follows a file of frames from its beginning.
+    pub(super) fn new(file: Arc<File>, targets: Targets) -> Self {
+        Self { reader: FrameReader::new(file), targets, played: Played::default() }
+    }
+
+    /// Gives what has come since; says what came of all of it.
+    ///
+    /// # Errors
+    /// When the frames cannot be read.
+    pub(super) fn go_on(&mut self) -> io::Result<&Played> {
+        self.played.go_on(&mut self.reader, &mut self.targets)?;
+        Ok(&self.played)
+    }
+
+    /// What came of it.
+    pub(super) fn played(self) -> Played {
+        self.played
+    }
 }
 
 /// Whether frames that are to hold so much output are all there, as far as

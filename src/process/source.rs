@@ -18,9 +18,10 @@ use super::recorder::Recorder;
 const AT_ONCE: usize = 4096;
 
 /// What became of our own standard output and standard error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
     /// Everything was written, or nobody wanted it any more.
+    #[default]
     Complete,
     /// Something could not be written, for this reason.
     Failed(String),

@@ -105,3 +105,15 @@ pub fn wait_readable<const N: usize>(
     let mut answers = polled.iter().map(|fd| fd.any().unwrap_or(false));
     Ok(fds.map(|fd| fd.is_some() && answers.next().unwrap_or(false)))
 }
+
+/// Waits for so long, and less if whoever reads our standard output leaves; says
+/// whether nobody reads it any more.
+pub fn reader_leaves_within(pause: Duration) -> bool {
+    let out = io::stdout();
+    let mut fds = [PollFd::new(out.as_fd(), PollFlags::empty())];
+    let timeout = PollTimeout::try_from(pause).unwrap_or(PollTimeout::MAX);
+    match poll(&mut fds, timeout) {
+        Ok(count) => count > 0,
+        Err(_) => false,
+    }
+}
