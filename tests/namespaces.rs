@@ -61,3 +61,14 @@ fn list_covers_all_namespaces_unless_one_is_named() {
     assert_eq!(one.as_array().map(Vec::len), Some(1));
     assert_eq!(one[0]["namespace"], "a");
 }
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn a_command_whose_pid_namespace_is_not_the_callers_runs_all_the_same() {
+    let scene = Scene::new();
+    // Without --fork the caller stays outside, and its children are in.
+    let inside = || ["unshare", "--pid"];
+    scene.attempt("k").through(inside()).run();
+    assert_eq!(scene.runs(), 1);
+    scene.lease("name").through(inside()).sh("exit 3").status(3).run();
+}

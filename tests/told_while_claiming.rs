@@ -87,3 +87,34 @@ fn control_c_at_a_terminal_ends_it_too() {
     assert_eq!(scene.read("ended"), "130\n");
     assert_free(&scene);
 }
+
+#[test]
+fn a_command_that_is_stopped_before_it_begins_does_not_hang_the_call() {
+    let scene = Scene::new();
+    let foreign = foreign_lock(&scene);
+    let running = scene.attempt("k --store-timeout 30s").dies_of(Signal::SIGTERM).spawn();
+    await_claim(&scene);
+    let child = scene.wrappers().into_iter().find(|pid| *pid != running.pid()).unwrap();
+    let child = nix::unistd::Pid::from_raw(child);
+    nix::sys::signal::kill(child, Signal::SIGSTOP).unwrap();
+    foreign.execute_batch("ROLLBACK").unwrap();
+    until("the key is claimed", || scene.state("k") == "running");
+    running.signal(Signal::SIGTERM);
+    nix::sys::signal::kill(child, Signal::SIGCONT).unwrap();
+    running.finish();
+    scene.attempt("k").run();
+}
+
+#[test]
+fn a_command_that_is_stopped_before_it_begins_is_ended_when_the_key_is_not_won() {
+    let scene = Scene::new();
+    let foreign = foreign_lock(&scene);
+    let call = scene.attempt("k --store-timeout 1s").status(125).note(&["locked"]);
+    let running = call.spawn();
+    await_claim(&scene);
+    let child = scene.wrappers().into_iter().find(|pid| *pid != running.pid()).unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child), Signal::SIGSTOP).unwrap();
+    running.finish();
+    foreign.execute_batch("ROLLBACK").unwrap();
+    assert_free(&scene);
+}

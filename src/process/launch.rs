@@ -14,8 +14,9 @@ use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::unistd::{Pid, setpgid};
@@ -27,6 +28,8 @@ use super::descendants;
 use super::group;
 use super::raw::child::{Blueprint, Child, Cradle, SLOT};
 use super::signals::Signals;
+use super::suspension::has_stopped;
+use super::wake::wait_readable;
 
 /// Which of the command's standard streams pass through us; the others are our
 /// own.
@@ -62,10 +65,14 @@ pub struct Pipes {
     pub err: PipeReader,
 }
 
+/// How long a child may take to become the command before it is looked for.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// A child that waits to become the command. Dropped, it ends without a trace.
 #[derive(Debug)]
 pub struct Newborn {
-    child: Child,
+    child: Option<Child>,
+    pid: Pid,
     group: Group,
     gate: Option<PipeWriter>,
     complaint: PipeReader,
@@ -157,7 +164,8 @@ pub fn fork(
         pid_namespace: PidNamespace(0),
     };
     let mut newborn = Newborn {
-        child,
+        child: Some(child),
+        pid,
         group: unknown,
         gate: Some(keeper),
         complaint,
@@ -233,22 +241,32 @@ impl Newborn {
         // A child that a signal has ended meanwhile reads nothing and complains
         // of nothing: its end is the command's.
         let _ = self.gate.take().map(|mut gate| gate.write_all(&message));
-        match self.complaint.read_exact(&mut number) {
-            Err(_) => {
-                let running = Running { pid: self.child.pid(), group: self.group };
-                std::mem::forget(self);
-                Ok(running)
+        if self.is_stopped_before_it_complains() || self.complaint.read_exact(&mut number).is_err()
+        {
+            let running = Running { pid: self.pid, group: self.group };
+            std::mem::forget(self);
+            return Ok(running);
+        }
+        Err(classify(io::Error::from_raw_os_error(i32::from_ne_bytes(number))))
+    }
+
+    /// Waits until it has become the command or complains, but not for one that
+    /// somebody has stopped: its owner sees to that.
+    fn is_stopped_before_it_complains(&self) -> bool {
+        loop {
+            match wait_readable([Some(self.complaint.as_fd())], Some(LOOK_AGAIN)) {
+                Ok([false]) if has_stopped(self.pid) => return true,
+                Ok([false]) => {}
+                Ok([true]) | Err(_) => return false,
             }
-            Ok(()) => Err(classify(io::Error::from_raw_os_error(i32::from_ne_bytes(number)))),
         }
     }
 }
 
 impl Drop for Newborn {
     fn drop(&mut self) {
-        self.gate = None;
-        // It ends at once, by itself: the gate is all that it waits for.
-        let _ = self.child.wait_for_its_end();
+        // The gate is all that it waits for, unless somebody has stopped it.
+        let _ = self.child.take().map(Child::end);
     }
 }
 

@@ -26,7 +26,7 @@ use std::{fmt, io, ptr};
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use super::{Wait, act_by_default, reap};
@@ -69,7 +69,6 @@ pub(in crate::process) struct Blueprint {
 /// The memory that a child uses until its exec.
 pub(in crate::process) struct Cradle {
     plan: Blueprint,
-    parent: Pid,
     arguments: Vec<*const c_char>,
     variables: Vec<*const c_char>,
     stack: Stack,
@@ -86,8 +85,7 @@ impl Cradle {
         let mut variables = pointers(&plan.variables);
         variables.extend(plan.late.chunks(SLOT).map(|slot| slot.as_ptr().cast::<c_char>()));
         variables.push(ptr::null());
-        let parent = nix::unistd::getpid();
-        Box::new(Self { plan, parent, arguments, variables, stack: Stack::new() })
+        Box::new(Self { plan, arguments, variables, stack: Stack::new() })
     }
 
     /// Starts a child that waits at its gate and then becomes the command. Signals
@@ -95,11 +93,18 @@ impl Cradle {
     ///
     /// # Errors
     /// When no process can be made.
-    pub(in crate::process) fn start(mut self: Box<Self>) -> io::Result<Child> {
-        // SAFETY: the cradle stays where it is, and a child's is not freed before it
-        // has ended.
-        let pid = unsafe { begin(&mut self) }?;
-        Ok(Child { pid, cradle: Some(self) })
+    pub(in crate::process) fn start(self: Box<Self>) -> io::Result<Child> {
+        let cradle = Box::into_raw(self);
+        // SAFETY: the cradle stays where it is, and is not freed before the child has
+        // ended.
+        match unsafe { begin(cradle) } {
+            Ok(pid) => Ok(Child { pid, cradle }),
+            Err(why) => {
+                // SAFETY: there is no child, so it is ours alone.
+                drop(unsafe { Box::from_raw(cradle) });
+                Err(why)
+            }
+        }
     }
 }
 
@@ -108,7 +113,7 @@ impl Cradle {
 #[derive(Debug)]
 pub(in crate::process) struct Child {
     pid: Pid,
-    cradle: Option<Box<Cradle>>,
+    cradle: *mut Cradle,
 }
 
 impl Child {
@@ -116,20 +121,16 @@ impl Child {
         self.pid
     }
 
-    /// Waits until it has ended, and reaps it.
+    /// Ends it, wherever it is, and reaps it.
     ///
     /// # Errors
     /// When it is no child of ours.
-    pub(in crate::process) fn wait_for_its_end(&mut self) -> io::Result<()> {
+    pub(in crate::process) fn end(self) -> io::Result<()> {
+        let _ = kill(self.pid, Signal::SIGKILL);
         reap(self.pid, Wait::Yes)?;
-        self.cradle = None;
+        // SAFETY: the child has ended, and whoever ends it gives its cradle up.
+        drop(unsafe { Box::from_raw(self.cradle) });
         Ok(())
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        std::mem::forget(self.cradle.take());
     }
 }
 
@@ -155,12 +156,13 @@ impl Stack {
 ///
 /// # Safety
 /// The cradle must be whole.
-unsafe fn fork_off(cradle: &Cradle) -> io::Result<Pid> {
+unsafe fn fork_off(cradle: *mut Cradle) -> io::Result<Pid> {
     // SAFETY: the child only makes calls that are async-signal-safe, on memory that
     // was prepared before; it never returns from here.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => Ok(child),
-        ForkResult::Child => live(cradle),
+        // SAFETY: it is whole, and the copy is the child's alone.
+        ForkResult::Child => live(unsafe { &*cradle }),
     }
 }
 
@@ -174,7 +176,7 @@ fn live(cradle: &Cradle) -> ! {
 
 /// Returns only if it could not become the command.
 fn become_command(cradle: &Cradle) -> Errno {
-    if let Err(why) = prepare(&cradle.plan, cradle.parent) {
+    if let Err(why) = prepare(&cradle.plan) {
         return why;
     }
     let mut answer = Errno::ENOENT;
@@ -191,35 +193,30 @@ fn become_command(cradle: &Cradle) -> Errno {
     answer
 }
 
-fn prepare(plan: &Blueprint, parent: Pid) -> nix::Result<()> {
+fn prepare(plan: &Blueprint) -> nix::Result<()> {
     if plan.leads_group {
         nix::unistd::setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
     }
     act_by_default(&plan.handled, &plan.ignored);
     act_by_default(&[Signal::SIGPIPE], &[]);
+    // If we are gone already, nobody opens the gate.
     #[cfg(target_os = "linux")]
-    {
-        nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
-        if nix::unistd::getppid() != parent {
-            calls::exit(0);
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = parent;
+    nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
     for (stream, onto) in plan.streams.iter().zip(libc::STDIN_FILENO..) {
         if let Some(stream) = stream {
             // SAFETY: both numbers are open, and replacing the second is the purpose.
             Errno::result(unsafe { libc::dup2(*stream, onto) })?;
         }
     }
-    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&plan.mask), None)?;
-    wait_at_gate(plan);
-    Ok(())
+    wait_at_gate(plan)?;
+    // Not sooner: before Linux 5.16 a child that dumps its core takes those with it
+    // who share its memory.
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&plan.mask), None)
 }
 
 /// Waits to be let through; the end of the file says that there is nothing to
 /// do.
-fn wait_at_gate(plan: &Blueprint) {
+fn wait_at_gate(plan: &Blueprint) -> nix::Result<()> {
     // SAFETY: our own copy of the writing end must go, or the end of the file
     // would never come.
     unsafe {
@@ -232,10 +229,10 @@ fn wait_at_gate(plan: &Blueprint) {
         let target = if rest.is_empty() { &byte } else { rest };
         match (calls::read(plan.gate, target), rest) {
             (Ok(0), _) => calls::exit(0),
-            (Ok(_), []) => return,
+            (Ok(_), []) => return Ok(()),
             (Ok(count), slots) => rest = &slots[count.min(slots.len())..],
             (Err(Errno::EINTR), _) => {}
-            (Err(_), _) => calls::exit(0),
+            (Err(why), _) => return Err(why),
         }
     }
 }

@@ -16,12 +16,13 @@ use super::{Cradle, fork_off, live};
 ///
 /// # Safety
 /// The cradle must stay as it is until the child has become the command or has ended.
-pub(super) unsafe fn begin(cradle: &mut Cradle) -> io::Result<Pid> {
-    let top = cradle.stack.0.spare_capacity_mut().as_mut_ptr_range().end;
+pub(super) unsafe fn begin(cradle: *mut Cradle) -> io::Result<Pid> {
+    // SAFETY: there is no child yet that could use it.
+    let top = unsafe { &mut *cradle }.stack.0.spare_capacity_mut().as_mut_ptr_range().end;
     let flags = libc::CLONE_VM | libc::SIGCHLD;
     // SAFETY: the stack is the child's alone and its end is aligned; the child gets a
     // table of descriptors and of signal handlers of its own.
-    let pid = unsafe { libc::clone(enter, top.cast(), flags, std::ptr::from_mut(cradle).cast()) };
+    let pid = unsafe { libc::clone(enter, top.cast(), flags, cradle.cast()) };
     match Errno::result(pid) {
         Ok(pid) => Ok(Pid::from_raw(pid)),
         // SAFETY: the caller's.
