@@ -32,32 +32,24 @@ pub fn run(cli: Cli) -> Ending {
         (_, true) => Volume::Verbose,
         _ => Volume::Normal,
     });
+    // Not made for the verbs that need no store, and no place for one.
+    let context = || Context::new(cli.global, voice);
     let done = match cli.verb {
-        // They need no store, and no place for one.
+        Verb::Once(args) => context().and_then(|context| once::run(&context, &args)),
+        Verb::Lease(args) => context().and_then(|context| lease::run(&context, &args)),
+        Verb::Show(args) => context().and_then(|context| show::run(&context, &args)),
+        Verb::Logs(args) => context().and_then(|context| logs::run(&context, &args)),
+        Verb::List(args) => context().and_then(|context| list::run(&context, &args)),
+        Verb::Forget(args) => context().and_then(|context| forget::run(&context, &args)),
+        Verb::Complete(args) => context().and_then(|context| complete::run(&context, &args)),
+        Verb::Prune(args) => context().and_then(|context| prune::run(&context, &args)),
         Verb::Completions(args) => completions::run(&args),
         Verb::Keygen => keygen::run(),
-        verb => Context::new(cli.global, voice).and_then(|context| run_in(&context, verb)),
     };
     done.unwrap_or_else(|error| {
         voice.warn(&format!("{error:#}"));
         Ending::Status(status_of(&error))
     })
-}
-
-/// Does what needs a store.
-fn run_in(context: &Context, verb: Verb) -> anyhow::Result<Ending> {
-    match verb {
-        Verb::Once(args) => once::run(context, &args),
-        Verb::Lease(args) => lease::run(context, &args),
-        Verb::Show(args) => show::run(context, &args),
-        Verb::Logs(args) => logs::run(context, &args),
-        Verb::List(args) => list::run(context, &args),
-        Verb::Forget(args) => forget::run(context, &args),
-        Verb::Complete(args) => complete::run(context, &args),
-        Verb::Prune(args) => prune::run(context, &args),
-        Verb::Completions(args) => completions::run(&args),
-        Verb::Keygen => keygen::run(),
-    }
 }
 
 /// Ends a call that has nothing to do.

@@ -22,7 +22,7 @@ mod calls;
 use std::cell::Cell;
 use std::ffi::{CString, c_char};
 use std::os::fd::RawFd;
-use std::{fmt, io, ptr};
+use std::{io, ptr};
 
 use nix::errno::Errno;
 use nix::libc;
@@ -131,12 +131,6 @@ impl Child {
         // SAFETY: the child has ended, and whoever ends it gives its cradle up.
         drop(unsafe { Box::from_raw(self.cradle) });
         Ok(())
-    }
-}
-
-impl fmt::Debug for Cradle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cradle").finish_non_exhaustive()
     }
 }
 
