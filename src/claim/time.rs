@@ -58,7 +58,7 @@ impl Until {
     /// The instant that lies `span` after `now`.
     #[must_use]
     pub fn after(now: &Now, span: Duration) -> Self {
-        Self { boot_id: now.boot_id.clone(), at: BootMs(now.boot.0.saturating_add(to_ms(span))) }
+        Self { boot_id: now.boot_id.clone(), at: now.boot.plus(span) }
     }
 
     /// How long it still lasts; nothing once `now >= until`, or when the
@@ -87,6 +87,14 @@ impl Expiry {
             Self::Never => false,
             Self::At(at) => now.wall >= at,
         }
+    }
+}
+
+impl BootMs {
+    /// The instant `span` later, at most the end of time.
+    #[must_use]
+    pub fn plus(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(to_ms(span)))
     }
 }
 

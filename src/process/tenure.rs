@@ -7,7 +7,6 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use crate::claim::duration::to_ms;
 use crate::claim::time::BootMs;
 
 /// A right to run that ends by itself unless it is renewed, on the boot clock.
@@ -62,7 +61,7 @@ impl Tenure {
     }
 
     fn after(&self, span: Duration) -> BootMs {
-        BootMs(self.since.load(Ordering::Acquire).saturating_add(to_ms(span)))
+        BootMs(self.since.load(Ordering::Acquire)).plus(span)
     }
 }
 

@@ -51,7 +51,7 @@ impl<'a> Watch<'a> {
         let eighth = self.tenure.length() / 8;
         let was_away = until(now, stop_at) > eighth / 2;
         if self.patience.is_none() && was_away {
-            self.patience = Some(BootMs(now.0.saturating_add(ms(eighth))));
+            self.patience = Some(now.plus(eighth));
         }
         match self.patience.map(|end| until(end, now)) {
             Some(left) if !left.is_zero() => self.wait(left),
@@ -63,10 +63,6 @@ impl<'a> Watch<'a> {
         self.alarm.set(left);
         Right::Holds(self.alarm.timeout(left))
     }
-}
-
-fn ms(span: Duration) -> i64 {
-    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

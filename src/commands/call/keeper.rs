@@ -193,7 +193,6 @@ impl Work {
             self.voice.warn(&format!("{key}: the claim cannot be renewed at present: {error}"));
         }
         let pause = AGAIN.min(self.keeping.tenure.length() / 16);
-        let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
-        self.failing = Failing::Since(BootMs(clock::boot().0.saturating_add(pause)));
+        self.failing = Failing::Since(clock::boot().plus(pause));
     }
 }
