@@ -47,7 +47,7 @@ impl Trace {
 
     /// Where the log is written a page of a frame.
     fn frame(&self, start: usize) -> usize {
-        self.find(start, "frame in the log", &["write", "store.db-wal>", ", 4096"])
+        self.find(start, "frame in the log", &["write", "store.db-wal>", ", 2048"])
     }
 
     fn log_synced(&self, start: usize) -> usize {
@@ -137,6 +137,6 @@ fn what_prune_removes_is_gone_for_good_before_its_file_is() {
     let trace = Trace::of(&scene);
     let unlinked = trace.find(0, "end of the spool", &["unlink", ".out\""]);
     let synced = trace.find_last(unlinked, "sync", &["fdatasync(", "store.db-wal>"]);
-    let written = trace.find_last(unlinked, "frame", &["write", "store.db-wal>", ", 4096"]);
+    let written = trace.find_last(unlinked, "frame", &["write", "store.db-wal>", ", 2048"]);
     assert!(written < synced, "it was not synced:\n{}", trace.lines.join("\n"));
 }
