@@ -109,6 +109,10 @@ pub trait Store: Send {
     /// When the store cannot be written within `limit`.
     fn renew(&mut self, owner: &Ownership, limit: Duration) -> Result<Owned, StoreError>;
 
+    /// Does what can be done for [`Store::complete`] before the end is known, so that
+    /// nobody waits for it then. Touches nothing of the store, and never fails.
+    fn expect_end(&mut self) {}
+
     /// Spends a claim: writes how the attempt ended, if it is still the
     /// owner's, its lease over or not. Durable against power loss when it
     /// returns.

@@ -138,6 +138,11 @@ impl Store for SqliteStore {
         self.extend_lease(owner, limit)
     }
 
+    fn expect_end(&mut self) {
+        // What cannot be compiled now says why when it is needed.
+        let _ = rows::expect_end(&self.connection);
+    }
+
     fn complete(&mut self, claim: Claim, completion: &Completion) -> Result<Owned, Unrecorded> {
         self.completed = Some(claim.attempt().fence);
         self.spend(claim, completion)

@@ -258,6 +258,16 @@ pub(super) fn insert(
     Ok(rows == 1)
 }
 
+const UPDATE_END: &str = "UPDATE attempt SET state = ?, ended_ms = ?, exit_code = ?, signal = ?,
+        reason = ?, run_ms = ?, output_bytes = ?, truncated = ?, expires_ms = ?, promised = ?,
+        emptied = ?
+    WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ? AND state = ?";
+
+/// Compiles what [`update_end`] runs.
+pub(super) fn expect_end(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached(UPDATE_END).map(drop)
+}
+
 /// Ends an attempt that is in the state `from`; says whether it still was, and
 /// its owner's.
 pub(super) fn update_end(
@@ -272,11 +282,7 @@ pub(super) fn update_end(
         Some(Outcome::Signaled(signal)) => (None, Some(signal)),
         None => (None, None),
     };
-    let mut statement = connection.prepare(
-        "UPDATE attempt SET state = ?, ended_ms = ?, exit_code = ?, signal = ?, reason = ?,
-            run_ms = ?, output_bytes = ?, truncated = ?, expires_ms = ?, promised = ?, emptied = ?
-         WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ? AND state = ?",
-    )?;
+    let mut statement = connection.prepare_cached(UPDATE_END)?;
     let rows = statement.execute(params![
         state.as_str(),
         end.at.0,
