@@ -22,6 +22,7 @@ use crate::exit::{self, Ending, Refusal};
 use crate::process::signals::{die_of, survive_file_size_limit};
 use crate::report::voice::{Voice, Volume, print};
 
+pub use call::environment::VARIABLES;
 use context::Context;
 
 /// Does what the command line says.

@@ -12,10 +12,19 @@ use super::Call;
 /// The variable that carries the tokens of all claims above a command.
 const HELD: &str = "DOUBLETAP_HELD";
 
+const KEY: &str = "DOUBLETAP_KEY";
+const NAME: &str = "DOUBLETAP_NAME";
+const NAMESPACE: &str = "DOUBLETAP_NAMESPACE";
+const STORE: &str = "DOUBLETAP_STORE";
 const TOKEN: &str = "DOUBLETAP_TOKEN";
 const FENCE: &str = "DOUBLETAP_FENCE";
 const ATTEMPT: &str = "DOUBLETAP_ATTEMPT";
 const IDEMPOTENCY_KEY: &str = "DOUBLETAP_IDEMPOTENCY_KEY";
+
+/// Every variable that a command may find, for the documents that are held to
+/// this list.
+pub const VARIABLES: [&str; 9] =
+    [KEY, NAME, NAMESPACE, STORE, TOKEN, HELD, FENCE, ATTEMPT, IDEMPOTENCY_KEY];
 
 /// Variables to be set for a command, or to be taken away from it.
 pub(super) type Variables = Vec<(&'static str, Option<OsString>)>;
@@ -57,8 +66,8 @@ impl Call<'_> {
         let subject = &self.request.subject;
         vec![
             (name_of(subject), Some(subject.key.as_str().into())),
-            ("DOUBLETAP_NAMESPACE", Some(subject.namespace.as_str().into())),
-            ("DOUBLETAP_STORE", Some(self.context.store_path().into())),
+            (NAMESPACE, Some(subject.namespace.as_str().into())),
+            (STORE, Some(self.context.store_path().into())),
         ]
     }
 }
@@ -66,8 +75,8 @@ impl Call<'_> {
 /// The variable that names what is claimed.
 fn name_of(subject: &Subject) -> &'static str {
     match subject.kind {
-        Kind::Once => "DOUBLETAP_KEY",
-        Kind::Lease => "DOUBLETAP_NAME",
+        Kind::Once => KEY,
+        Kind::Lease => NAME,
     }
 }
 
