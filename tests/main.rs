@@ -41,6 +41,7 @@ mod list;
 mod logs;
 mod logs_follow;
 mod lost;
+mod manual;
 mod max_output;
 mod messages;
 mod namespaces;
