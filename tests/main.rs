@@ -55,6 +55,7 @@ mod periods;
 mod permissions;
 mod power_cut;
 mod prune;
+mod recipes;
 mod record;
 mod refusal;
 mod replay;

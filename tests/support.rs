@@ -7,6 +7,7 @@
 
 mod call;
 pub(crate) mod counting;
+pub(crate) mod crontab;
 pub(crate) mod damage;
 mod expect;
 mod gate;
@@ -14,6 +15,7 @@ mod poll;
 pub(crate) mod processes;
 mod running;
 mod scene;
+mod stand_in;
 mod terminal;
 
 pub(crate) use call::{Call, input as input_of};

@@ -1,0 +1,109 @@
+//! The recipes of the README: each block is taken from there and run, with the real
+//! program and with stand-ins for the commands that it names. Only paths that a
+//! test may not touch are replaced.
+
+mod answers;
+mod cron;
+mod releases;
+mod systemd;
+
+use std::collections::BTreeSet;
+
+use crate::support::Scene;
+
+const README: &str = include_str!("../README.md");
+
+/// The sources of the tests below, in which each recipe is asked for by its name.
+const TESTS: [&str; 4] = [
+    include_str!("recipes/answers.rs"),
+    include_str!("recipes/cron.rs"),
+    include_str!("recipes/releases.rs"),
+    include_str!("recipes/systemd.rs"),
+];
+
+/// What a command does that leaves a trace of every run.
+const TRACE: &str = r#"echo "$*" >>runs"#;
+
+fn section() -> &'static str {
+    let (_, rest) = README.split_once("\n## Recipes\n").expect("README.md has recipes");
+    rest.split("\n## ").next().unwrap_or_default()
+}
+
+/// A recipe begins with its name in bold letters, and a full stop.
+fn named(text: &str) -> Vec<(&str, &str)> {
+    let texts = text.split("\n**").skip(1);
+    texts.filter_map(|recipe| recipe.split_once(".**")).collect()
+}
+
+/// Lines that are indented by four spaces, without them.
+fn blocks(text: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut block = String::new();
+    for line in text.lines().chain([""]) {
+        match line.strip_prefix("    ") {
+            Some(line) => block += &format!("{line}\n"),
+            None if block.is_empty() => {}
+            None => blocks.push(std::mem::take(&mut block)),
+        }
+    }
+    blocks
+}
+
+/// The blocks of a recipe, all of them.
+#[track_caller]
+fn recipe<const N: usize>(name: &str) -> [String; N] {
+    let all = named(section());
+    let found = all.iter().find(|(known, _)| *known == name);
+    let (_, text) = found.unwrap_or_else(|| panic!("README.md has no recipe **{name}.**"));
+    blocks(text).try_into().unwrap_or_else(|blocks: Vec<String>| {
+        panic!("the recipe **{name}.** has {} blocks, and {N} of them a test", blocks.len())
+    })
+}
+
+/// A recipe of one block.
+#[track_caller]
+fn only(name: &str) -> String {
+    let [block] = recipe(name);
+    block
+}
+
+/// Replaces a path that is not ours, which the recipe must name.
+#[track_caller]
+fn elsewhere(text: &str, from: &str, to: &std::path::Path) -> String {
+    assert!(text.contains(from), "the recipe does not name {from}: {text}");
+    text.replace(from, to.to_str().unwrap())
+}
+
+/// Writes the recipe's own script, or one that it calls.
+fn script(scene: &Scene, name: &str, text: &str) {
+    scene.executable(&scene.path(name), text);
+}
+
+#[test]
+fn every_recipe_of_the_readme_has_a_test() {
+    let recipes = named(section());
+    assert!(recipes.len() >= 8, "the recipes of README.md are not found");
+    for (name, _) in recipes {
+        let asked = [format!("recipe(\"{name}\")"), format!("only(\"{name}\")")];
+        let is_asked_for = |test: &&str| asked.iter().any(|asked| test.contains(asked));
+        assert!(
+            TESTS.iter().any(|test| is_asked_for(&test)),
+            "no test runs the recipe **{name}.**"
+        );
+    }
+}
+
+#[test]
+fn no_recipe_has_the_name_of_another() {
+    let names: Vec<&str> = named(section()).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+}
+
+#[test]
+fn a_recipe_is_a_name_and_its_blocks() {
+    let text = "\n**a.** Text:\n\n    one\n        two\n\ntext\n\n    three\n\n**b.** None.\n";
+    let recipes = named(text);
+    assert_eq!(recipes.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(blocks(recipes[0].1), ["one\n    two\n", "three\n"]);
+    assert_eq!(blocks(recipes[1].1), Vec::<String>::new());
+}
