@@ -22,7 +22,7 @@ fn mentions(text: &str, word: &str, joined: impl Fn(char) -> bool) -> bool {
     })
 }
 
-fn mentions_number(text: &str, number: u8) -> bool {
+pub(crate) fn mentions_number(text: &str, number: u8) -> bool {
     mentions(text, &number.to_string(), char::is_alphanumeric)
 }
 
@@ -31,7 +31,7 @@ fn mentions_option(text: &str, option: &str) -> bool {
 }
 
 /// Every long option of a command and of its verbs.
-fn long_options(command: &clap::Command) -> BTreeSet<String> {
+pub(crate) fn long_options(command: &clap::Command) -> BTreeSet<String> {
     let own = command
         .get_arguments()
         .filter(|arg| !arg.is_hide_set())

@@ -65,6 +65,7 @@ mod rerun;
 mod retry;
 mod signals;
 mod situations;
+mod skill;
 mod slow_reader;
 mod spool_trouble;
 mod statuses;

@@ -83,7 +83,7 @@ fn script(scene: &Scene, name: &str, text: &str) {
 fn every_recipe_of_the_readme_has_a_test() {
     let recipes = named(section());
     assert!(recipes.len() >= 8, "the recipes of README.md are not found");
-    for (name, _) in recipes {
+    for (name, _) in recipes.into_iter().filter(|(_, text)| !blocks(text).is_empty()) {
         let asked = [format!("recipe(\"{name}\")"), format!("only(\"{name}\")")];
         let is_asked_for = |test: &&str| asked.iter().any(|asked| test.contains(asked));
         assert!(
