@@ -50,6 +50,7 @@ mod one_store;
 mod operation;
 mod orphans;
 mod other_users;
+mod packaging;
 mod parent_death;
 mod periods;
 mod permissions;

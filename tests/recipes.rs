@@ -36,12 +36,12 @@ fn named(text: &str) -> Vec<(&str, &str)> {
 }
 
 /// Lines that are indented by four spaces, without them.
-fn blocks(text: &str) -> Vec<String> {
+pub(crate) fn blocks(text: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut block = String::new();
     for line in text.lines().chain([""]) {
         match line.strip_prefix("    ") {
-            Some(line) => block += &format!("{line}\n"),
+            Some(line) => block.extend([line, "\n"]),
             None if block.is_empty() => {}
             None => blocks.push(std::mem::take(&mut block)),
         }
@@ -85,11 +85,8 @@ fn every_recipe_of_the_readme_has_a_test() {
     assert!(recipes.len() >= 8, "the recipes of README.md are not found");
     for (name, _) in recipes.into_iter().filter(|(_, text)| !blocks(text).is_empty()) {
         let asked = [format!("recipe(\"{name}\")"), format!("only(\"{name}\")")];
-        let is_asked_for = |test: &&str| asked.iter().any(|asked| test.contains(asked));
-        assert!(
-            TESTS.iter().any(|test| is_asked_for(&test)),
-            "no test runs the recipe **{name}.**"
-        );
+        let is_asked_for = |test: &str| asked.iter().any(|asked| test.contains(asked));
+        assert!(TESTS.iter().any(|test| is_asked_for(test)), "no test runs the recipe **{name}.**");
     }
 }
 

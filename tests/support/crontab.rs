@@ -24,13 +24,17 @@ pub(crate) fn firings(crontab: &str) -> Vec<Firing> {
             continue;
         }
         match line.split_once('=') {
-            Some((name, value)) if name.trim_end().chars().all(|c| c.is_alphanumeric()) => {
+            Some((name, value)) if name.trim_end().chars().all(is_of_name) => {
                 environment.push((name.trim_end().to_owned(), value.trim().to_owned()));
             }
             _ => firings.push(firing(line, &environment)),
         }
     }
     firings
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 fn firing(line: &str, environment: &[(String, String)]) -> Firing {
@@ -62,7 +66,7 @@ fn halves(text: &str) -> (String, String) {
         }
     }
     let command = parts.remove(0);
-    (command, parts.iter().map(|line| format!("{line}\n")).collect())
+    (command, parts.iter().flat_map(|line| [line, "\n"]).collect())
 }
 
 impl Firing {

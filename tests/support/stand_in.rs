@@ -29,9 +29,10 @@ impl Scene {
     /// Another process writes it: one that we start at the same moment would inherit
     /// the open file, and what is open for writing cannot be executed.
     pub(crate) fn executable(&self, path: &Path, script: &str) {
-        let text = match script.starts_with("#!") {
-            true => script.to_owned(),
-            false => format!("#!/bin/sh\n{script}\n"),
+        let text = if script.starts_with("#!") {
+            script.to_owned()
+        } else {
+            format!("#!/bin/sh\n{script}\n")
         };
         let write = self.call("").program("sh".as_ref());
         write
