@@ -92,11 +92,12 @@ fn every_file_that_the_package_names_is_there() {
 }
 
 #[test]
-fn the_package_has_all_completions_all_units_and_the_skill() {
+fn the_package_has_all_pages_completions_and_units_and_the_skill() {
     let scene = Scene::new();
     let assets = assets(&scene);
     let packed: Vec<PathBuf> = assets.iter().flat_map(|[source, ..]| expanded(source)).collect();
-    let wanted = ["completions/*", ".packaging/systemd/*", "skills/doubletap/*", "README.md"];
+    let wanted =
+        ["completions/*", "man/*", ".packaging/systemd/*", "skills/doubletap/*", "README.md"];
     for path in wanted.iter().flat_map(|pattern| expanded(pattern)) {
         assert!(packed.contains(&path), "no asset of Cargo.toml packs {}", path.display());
     }
