@@ -17,8 +17,10 @@ pub mod id;
 pub mod key;
 pub mod outcome;
 pub mod period;
+pub mod run_times;
 pub mod size;
 pub mod standing;
+pub mod survey;
 pub mod time;
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use super::attempt::State;
 use super::decide::Seen;
 use super::holder::Life;
 use super::key::Kind;
-use super::time::Now;
+use super::time::{Expiry, Now};
 
 /// The state of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Nothing is known of it.
     Absent,
@@ -83,8 +83,7 @@ impl Standing {
             _ if seen.keeps(now).is_some() => Self::Resting,
             (State::Running, None) if seen.life == Life::Gone => Self::Interrupted,
             (State::Running, None) => Self::Expired,
-            (State::Interrupted, _) => Self::Interrupted,
-            (State::Released | State::Done | State::Failed, _) => Self::Released,
+            (ended, _) => Self::of_ended(Kind::Lease, ended, Expiry::Never, now),
         }
     }
 
@@ -92,13 +91,24 @@ impl Standing {
         match seen.attempt.state {
             State::Running if !seen.counts(now) => Self::Interrupted,
             State::Running if seen.life == Life::Orphaned => Self::Orphaned,
-            State::Running => Self::Running,
             State::Done if seen.expired(now) => Self::Expired,
-            State::Done => Self::Done,
-            State::Failed => Self::Failed,
-            State::Interrupted => Self::Interrupted,
-            State::Forgotten => Self::Forgotten,
-            State::Released => Self::Released,
+            state => Self::of_ended(Kind::Once, state, Expiry::Never, now),
+        }
+    }
+
+    /// The state of an attempt of which no process matters any more and that keeps
+    /// nobody away, told without the rest of it.
+    #[must_use]
+    pub fn of_ended(kind: Kind, state: State, expiry: Expiry, now: &Now) -> Self {
+        match (kind, state) {
+            (Kind::Once, State::Done) if expiry.has_come(now) => Self::Expired,
+            (Kind::Once, State::Done) => Self::Done,
+            (Kind::Once, State::Failed) => Self::Failed,
+            (Kind::Once, State::Running) => Self::Running,
+            (Kind::Lease, State::Running) => Self::Held,
+            (_, State::Interrupted) => Self::Interrupted,
+            (_, State::Forgotten) => Self::Forgotten,
+            (_, State::Released) | (Kind::Lease, State::Done | State::Failed) => Self::Released,
         }
     }
 
