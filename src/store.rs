@@ -26,6 +26,7 @@ use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Life};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
+use crate::claim::survey::Survey;
 
 pub use error::{StoreError, Trouble};
 pub use output::{Frames, Output, Spool};
@@ -149,6 +150,20 @@ pub trait Store: Send {
     /// # Errors
     /// When the store cannot be read.
     fn chains(&mut self, namespace: Option<&Namespace>) -> Result<Vec<Chain>, StoreError>;
+
+    /// Counts the keys, in the states that their attempts and their holders'
+    /// lives come to, and the attempts. Keeps nothing of them but a few bytes
+    /// for each key, and holds nobody up, so it is not a picture of one
+    /// moment where others write meanwhile: each key is counted once. Sizes are
+    /// of the whole store, whichever namespace is asked for.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn survey(
+        &mut self,
+        namespace: Option<&Namespace>,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Survey, StoreError>;
 
     /// Drops a key on purpose: leaves a tombstone generation, which no owner
     /// of an earlier attempt can write to. A living holder is spared unless

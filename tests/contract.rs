@@ -4,7 +4,7 @@
 //! A sentence is a function of a [`Stage`](stage::Stage); `every_store!` at the
 //! end of a file turns the ones it names into a test for each store. What only
 //! a file can show is in [`sqlite`], [`sqlite_file`],
-//! [`sqlite_lease`] and [`sqlite_spool`].
+//! [`sqlite_lease`], [`sqlite_spool`] and [`sqlite_survey`].
 
 /// Makes one test for each store of each sentence. A new store needs a line
 /// here and a constructor of [`Stage`](stage::Stage) of that name.
@@ -40,7 +40,9 @@ mod sqlite;
 mod sqlite_file;
 mod sqlite_lease;
 mod sqlite_spool;
+mod sqlite_survey;
 mod stage;
+mod surveying;
 mod sweeping;
 mod taking_over;
 mod thinning;

@@ -2,6 +2,7 @@
 //!
 //! Clones share their rows, as processes share a file. Nothing is durable.
 
+mod surveying;
 mod sweeping;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use crate::claim::held::Claim;
 use crate::claim::holder::Claimant;
 use crate::claim::key::{Kind, Namespace, Subject};
 use crate::claim::outcome::Outcome;
+use crate::claim::survey::Survey;
 use crate::claim::time::{Clock, Now, Until};
 
 use sweeping::{goes, replaced};
@@ -247,6 +249,14 @@ impl Store for MemoryStore {
             .collect();
         chains.sort_by_key(|chain| std::cmp::Reverse(chain.attempts.first().map(|a| a.fence)));
         Ok(chains)
+    }
+
+    fn survey(
+        &mut self,
+        namespace: Option<&Namespace>,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Survey, StoreError> {
+        self.survey_all(namespace, liveness)
     }
 
     fn forget(

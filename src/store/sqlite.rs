@@ -18,6 +18,7 @@ mod rows;
 mod schema;
 mod spool;
 mod steps;
+mod surveying;
 mod sweeping;
 mod tidying;
 
@@ -34,6 +35,7 @@ use crate::claim::held::Claim;
 use crate::claim::holder::Claimant;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
+use crate::claim::survey::Survey;
 use crate::claim::time::Clock;
 
 use super::{
@@ -166,6 +168,14 @@ impl Store for SqliteStore {
 
     fn chains(&mut self, namespace: Option<&Namespace>) -> Result<Vec<Chain>, StoreError> {
         self.read_chains(namespace)
+    }
+
+    fn survey(
+        &mut self,
+        namespace: Option<&Namespace>,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Survey, StoreError> {
+        self.survey_all(namespace, liveness)
     }
 
     fn forget(

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirEntry, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -41,6 +41,13 @@ fn attempt_of(name: &OsStr, store: &OsStr) -> Option<(Fence, Token)> {
     let rest = str::from_utf8(rest).ok()?;
     let (fence, token) = rest.strip_prefix('-')?.strip_suffix(SUFFIX)?.split_once('-')?;
     Some((Fence(fence.parse().ok()?), Token::parse(token)?))
+}
+
+/// The files of all attempts. A folder that cannot be listed has none.
+pub(super) fn all_beside(path: &Path) -> impl Iterator<Item = DirEntry> {
+    let store = path.file_name().unwrap_or_default();
+    let entries = fs::read_dir(place::folder_of(path)).into_iter().flatten().flatten();
+    entries.filter(move |entry| attempt_of(&entry.file_name(), store).is_some())
 }
 
 /// What is to be written into the tables for an output; nothing for one whose
@@ -116,9 +123,7 @@ impl SqliteStore {
     /// tables.
     pub(super) fn remove_stray_spools(&self) -> Result<(), StoreError> {
         let Some(store) = self.path.file_name() else { return Ok(()) };
-        // A folder that cannot be listed holds nothing that can be removed.
-        let Ok(entries) = fs::read_dir(place::folder_of(&self.path)) else { return Ok(()) };
-        for entry in entries.flatten() {
+        for entry in all_beside(&self.path) {
             let Some((fence, token)) = attempt_of(&entry.file_name(), store) else { continue };
             let is_needed = self.read(|connection| {
                 connection.query_row(
