@@ -41,6 +41,7 @@ complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "list" -d 'List 
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "forget" -d 'Drop a key on purpose: the next call runs again'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "complete" -d 'Say how an interrupted attempt ended'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "prune" -d 'Remove old records'
+complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "stats" -d 'Count keys, attempts and calls, and say how long they take'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "completions" -d 'Print the completions of a shell'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "keygen" -d 'Print a random key'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l store -d 'Keep the state in this file' -r -F
@@ -179,6 +180,16 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l dry-run -d
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l force -d 'Also remove records whose --ttl still runs, and allow an age below the longest claim'
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -s h -l help -d 'Print help'
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l namespace -d 'Separate equal keys [default: default]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l log -d 'Append one JSON line for each `once` and `lease` to this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l source -d 'Label the caller in the report' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l store-timeout -d 'Wait this long for the store itself [default: 10s]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -s q -l quiet -d 'Say nothing about a busy key or a take-over'
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -s v -l verbose -d 'Say on stderr what happened, replays included'
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l json -d 'Print one JSON document'
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l prometheus -d 'Print metrics in the text format of Prometheus'
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l store -d 'Keep the state in this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l log -d 'Append one JSON line for each `once` and `lease` to this file' -r -F

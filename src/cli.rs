@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueHint};
 
 use crate::claim::key::{Key, Namespace};
 use crate::exit;
@@ -23,8 +23,10 @@ pub use lease::LeaseArgs;
 pub use once::OnceArgs;
 pub use operate::{
     CompleteArgs, CompletionsArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShellArg, ShowArgs,
+    StatsArgs,
 };
 pub use run::RunArgs;
+pub use values::{LogPlace, SaidBy};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -63,8 +65,8 @@ pub struct Global {
     pub verbose: bool,
 
     /// Append one JSON line for each `once` and `lease` to this file
-    #[arg(long, global = true, env = "DOUBLETAP_LOG", value_name = "FILE", value_parser = values::log())]
-    pub log: Option<PathBuf>,
+    #[arg(long, global = true, env = "DOUBLETAP_LOG", value_name = "FILE", value_parser = values::log(), value_hint = ValueHint::FilePath)]
+    pub log: Option<LogPlace>,
 
     /// Label the caller in the report
     #[arg(long, global = true, env = "DOUBLETAP_SOURCE", value_name = "NAME")]
@@ -103,6 +105,8 @@ pub enum Verb {
     Complete(CompleteArgs),
     /// Remove old records
     Prune(PruneArgs),
+    /// Count keys, attempts and calls, and say how long they take
+    Stats(StatsArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Print a random key
@@ -112,6 +116,12 @@ pub enum Verb {
 /// The verbs that run a command.
 const ONCE: &str = "once";
 const LEASE: &str = "lease";
+
+/// Whether a word is a verb.
+#[must_use]
+pub fn is_verb(word: &str) -> bool {
+    Verb::has_subcommand(word)
+}
 
 /// Why nothing is to be done.
 #[derive(Debug)]

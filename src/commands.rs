@@ -16,6 +16,7 @@ pub mod once;
 mod playing;
 pub mod prune;
 pub mod show;
+pub mod stats;
 
 use crate::cli::{Cli, Stop, Verb};
 use crate::exit::{self, Ending, Refusal};
@@ -44,6 +45,7 @@ pub fn run(cli: Cli) -> Ending {
         Verb::Forget(args) => context().and_then(|context| forget::run(&context, &args)),
         Verb::Complete(args) => context().and_then(|context| complete::run(&context, &args)),
         Verb::Prune(args) => context().and_then(|context| prune::run(&context, &args)),
+        Verb::Stats(args) => context().and_then(|context| stats::run(&context, &args)),
         Verb::Completions(args) => completions::run(&args),
         Verb::Keygen => keygen::run(),
     };

@@ -3,6 +3,9 @@
 
 pub mod document;
 pub mod line;
+pub mod log;
+pub mod metrics;
 pub mod sentences;
+pub mod stats;
 pub mod table;
 pub mod voice;

@@ -69,6 +69,8 @@ mod situations;
 mod skill;
 mod slow_reader;
 mod spool_trouble;
+mod stats;
+mod stats_log;
 mod statuses;
 mod stopped;
 mod store_fails;

@@ -154,6 +154,22 @@ pub fn for_people(duration: Duration) -> String {
     whole.split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
+/// Writes whole seconds as they can be typed: `1h30m`.
+#[must_use]
+pub fn for_typing(duration: Duration) -> String {
+    let mut left = duration.as_secs();
+    let mut text = String::new();
+    for (unit, seconds) in [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)] {
+        let count = left / seconds;
+        left %= seconds;
+        if count > 0 {
+            text.push_str(&count.to_string());
+            text.push_str(unit);
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
 fn has_bare_capital_m(text: &str) -> bool {
     text.split(|c: char| !c.is_alphabetic()).any(|unit| unit == "M")
 }
@@ -199,6 +215,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_written_for_typing_is_read_back(seconds in 0_u64..MAX.as_secs()) {
+            let duration = Duration::from_secs(seconds);
+            prop_assert_eq!(parse(&for_typing(duration)), Ok(duration));
+        }
+
         #[test]
         fn no_text_makes_it_panic(text in ".*") {
             let _ = parse(&text);

@@ -81,6 +81,18 @@ impl SizeLimit {
     }
 }
 
+/// Writes a number of bytes for people: `12.3 KiB`.
+#[must_use]
+pub fn for_people(bytes: u64) -> String {
+    let unit = (bytes.checked_ilog2().unwrap_or(0) / 10).min(4);
+    if unit == 0 {
+        return format!("{bytes} bytes");
+    }
+    let tenths = (u128::from(bytes) * 10) >> (10 * unit);
+    let name = ["", "KiB", "MiB", "GiB", "TiB"][unit as usize];
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +125,19 @@ mod tests {
         }
         for text in ["99999999999999999999", "9999999TiB", "9223372036854775808"] {
             assert_eq!(SizeLimit::parse(text), Err(Refused::TooLarge), "{text}");
+        }
+    }
+
+    #[test]
+    fn people_read_one_decimal_of_the_largest_unit() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1024, "1.0 KiB"),
+            (1_999_999, "1.9 MiB"),
+            (u64::MAX, "16777215.9 TiB"),
+        ] {
+            assert_eq!(for_people(bytes), text);
         }
     }
 

@@ -48,6 +48,28 @@ impl Standing {
         Self::Resting,
     ];
 
+    /// What something that runs once can be.
+    pub const OF_ONCE: [Self; 7] = [
+        Self::Running,
+        Self::Orphaned,
+        Self::Done,
+        Self::Expired,
+        Self::Failed,
+        Self::Interrupted,
+        Self::Forgotten,
+    ];
+
+    /// What a name can be.
+    pub const OF_LEASE: [Self; 7] = [
+        Self::Held,
+        Self::Orphaned,
+        Self::Resting,
+        Self::Released,
+        Self::Expired,
+        Self::Interrupted,
+        Self::Forgotten,
+    ];
+
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

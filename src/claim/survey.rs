@@ -287,10 +287,14 @@ mod tests {
     fn attempts_of_other_groups_are_counted_together() {
         let mut ranking = Ranking::default();
         let names: Vec<String> = (0..30).map(|number| format!("n{number:02}")).collect();
-        names.iter().for_each(|name| ranking.attempt(key(name, "k-1")));
+        for name in &names {
+            ranking.attempt(key(name, "k-1"));
+        }
         let mut survey = Survey::default();
         survey.tell_apart(ranking);
-        names.iter().for_each(|name| survey.run(key(name, "k-1"), Duration::from_secs(1)));
+        for name in &names {
+            survey.run(key(name, "k-1"), Duration::from_secs(1));
+        }
         for ranked in [survey.namespaces, survey.prefixes] {
             assert_eq!(ranked.groups.len(), GROUPS);
             assert!(ranked.groups.iter().all(|(_, times)| times.count() == 1));

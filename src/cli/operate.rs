@@ -153,6 +153,30 @@ pub struct PruneArgs {
     pub json: bool,
 }
 
+/// Count keys, attempts and calls, and say how long they take
+///
+/// Counts the keys by state and the attempts, says how old and how large they are,
+/// and how long commands ran: the p50, p90 and p99, by namespace and by prefix. A
+/// prefix is a key up to its first digit or one of - _ : / . @ #. The 20 with the
+/// most attempts are told apart, and all others counted together.
+///
+/// The suggested lease, for --claim-ttl or for the --ttl of a lease, is 3 x p99, at
+/// least 2s and rounded up.
+///
+/// With --log, the calls in that file are counted by verb, outcome and source, and
+/// how long they spent in the store. Lines that are not about a call are skipped.
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub struct StatsArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print metrics in the text format of Prometheus
+    #[arg(long, conflicts_with = "json")]
+    pub prometheus: bool,
+}
+
 /// A shell that completes what is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ShellArg {

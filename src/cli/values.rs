@@ -1,10 +1,12 @@
 //! Value parsers: a text becomes a value of the domain, or a reason why not.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::parser::ValueSource;
+use clap::{Arg, Command};
 
 use crate::claim::duration::{self, Limit};
 use crate::claim::fingerprint::{BadPart, Part};
@@ -42,10 +44,57 @@ pub(super) fn shell_command() -> impl TypedValueParser<Value = OsString> {
     })
 }
 
-/// The empty path means that there is no log: a variable that switches logging
-/// off is set to nothing.
-pub(super) fn log() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().map(PathBuf::from)
+/// Where calls are logged. The empty path means that there is no log: a variable
+/// that switches logging off is set to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPlace {
+    /// The file.
+    pub path: PathBuf,
+    /// Who says so.
+    pub said_by: SaidBy,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaidBy {
+    /// The command line.
+    Option,
+    /// The environment.
+    Variable,
+}
+
+pub(super) fn log() -> impl TypedValueParser<Value = LogPlace> {
+    LogParser
+}
+
+#[derive(Clone)]
+struct LogParser;
+
+impl TypedValueParser for LogParser {
+    type Value = LogPlace;
+
+    fn parse_ref(
+        &self,
+        _: &Command,
+        _: Option<&Arg>,
+        text: &OsStr,
+    ) -> Result<LogPlace, clap::Error> {
+        Ok(LogPlace { path: text.into(), said_by: SaidBy::Option })
+    }
+
+    fn parse_ref_(
+        &self,
+        _: &Command,
+        _: Option<&Arg>,
+        text: &OsStr,
+        source: ValueSource,
+    ) -> Result<LogPlace, clap::Error> {
+        let said_by = match source {
+            ValueSource::EnvVariable => SaidBy::Variable,
+            _ => SaidBy::Option,
+        };
+        Ok(LogPlace { path: text.into(), said_by })
+    }
 }
 
 pub(super) fn store() -> impl TypedValueParser<Value = PathBuf> {

@@ -12,7 +12,7 @@ use crate::claim::attempt::Attempt;
 use crate::claim::decide::Seen;
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::time::{Clock as _, Now};
-use crate::cli::Global;
+use crate::cli::{Global, LogPlace};
 use crate::exit::{self, Ending, Refusal};
 use crate::process::clock::SystemClock;
 use crate::process::live::LiveFile;
@@ -29,7 +29,7 @@ pub(super) struct Context {
     /// The machine's clocks.
     pub(super) clock: Arc<SystemClock>,
     /// Where calls are logged.
-    pub(super) log: Option<PathBuf>,
+    pub(super) log: Option<LogPlace>,
     /// The caller's label.
     pub(super) source: Option<String>,
     namespace: Option<Namespace>,
@@ -53,7 +53,7 @@ impl Context {
             voice,
             clock: Arc::new(SystemClock::default()),
             store_timeout: global.store_timeout(),
-            log: global.log.filter(|path| !path.as_os_str().is_empty()),
+            log: global.log.filter(|log| !log.path.as_os_str().is_empty()),
             source: global.source,
             namespace: global.namespace,
             store,

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The ends a call can come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
     /// It ran, and its end is on record.
@@ -33,6 +33,26 @@ pub enum CallOutcome {
     NotRecorded,
     /// Nothing was run.
     Error,
+}
+
+impl CallOutcome {
+    /// The word for it, as a line has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ran => "ran",
+            Self::Replayed => "replayed",
+            Self::Busy => "busy",
+            Self::Mismatch => "mismatch",
+            Self::Unresolved => "unresolved",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Timeout => "timeout",
+            Self::Lost => "lost",
+            Self::NotRecorded => "not_recorded",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// Who holds or held a key.
@@ -126,5 +146,30 @@ impl Sink {
     pub fn write(&mut self, line: &Line) -> io::Result<()> {
         let text = serde_json::to_string(line)? + "\n";
         self.0.write_all(text.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_word_for_an_outcome() {
+        for outcome in [
+            CallOutcome::Ran,
+            CallOutcome::Replayed,
+            CallOutcome::Busy,
+            CallOutcome::Mismatch,
+            CallOutcome::Unresolved,
+            CallOutcome::Failed,
+            CallOutcome::Refused,
+            CallOutcome::Timeout,
+            CallOutcome::Lost,
+            CallOutcome::NotRecorded,
+            CallOutcome::Error,
+        ] {
+            let written = serde_json::to_string(&outcome).unwrap();
+            assert_eq!(written, format!("\"{}\"", outcome.as_str()));
+        }
     }
 }

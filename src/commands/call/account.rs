@@ -10,6 +10,7 @@ use crate::claim::holder::Holder;
 use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
+use crate::cli::LogPlace;
 use crate::cli::values::ReportTarget;
 use crate::exit::Refusal;
 use crate::process::duplicate;
@@ -51,7 +52,7 @@ impl Account {
             }
             None => {}
         }
-        if let Some(path) = &context.log {
+        if let Some(LogPlace { path, .. }) = &context.log {
             let name = format!("the log {}", path.display());
             let sink = Sink::append(path).with_context(|| name.clone())?;
             sinks.push((name, sink));

@@ -25,7 +25,9 @@ impl MemoryStore {
         };
         let mut ranking = Ranking::default();
         for (key, chain) in chains() {
-            chain.iter().for_each(|_| ranking.attempt(key));
+            for _ in chain {
+                ranking.attempt(key);
+            }
         }
         let mut survey = Survey::default();
         survey.tell_apart(ranking);

@@ -1,0 +1,142 @@
+//! The plain form of `stats`.
+
+use std::time::Duration;
+
+use crate::claim::duration::{for_people, for_typing};
+use crate::claim::run_times::RunTimes;
+use crate::claim::size;
+use crate::claim::survey::Ranked;
+use crate::claim::time::WallMs;
+use crate::report::log::{BOUNDS, Calls, LogTally};
+use crate::report::table::columns;
+use crate::text::escape;
+
+use super::{PERCENTILES, Stats, groups, keys};
+
+/// What stands in place of a name where several are counted together.
+const OTHERS: &str = "(others)";
+
+/// What stands in place of an empty name; no prefix is this.
+const NOTHING: &str = "-";
+
+/// The tables, with an empty line between them; what is zero is left out.
+#[must_use]
+pub fn table(stats: &Stats<'_>) -> String {
+    let mut tables = vec![columns(&totals(stats)), columns(&states(stats))];
+    tables.push(columns(&run_times(&stats.survey.namespaces, &["KIND", "NAMESPACE"])));
+    tables.push(columns(&run_times(&stats.survey.prefixes, &["KIND", "NAMESPACE", "PREFIX"])));
+    if let Some((_, tally)) = stats.log {
+        tables.extend([columns(&calls(tally)), columns(&store_times(tally))]);
+    }
+    tables.retain(|table| !table.is_empty());
+    tables.join("\n")
+}
+
+fn totals(stats: &Stats<'_>) -> Vec<Vec<String>> {
+    let survey = stats.survey;
+    let sizes = survey.sizes;
+    let mut rows = vec![
+        ("store", escape(&stats.store.to_string_lossy())),
+        ("store file", size::for_people(sizes.file)),
+        ("write-ahead log", size::for_people(sizes.log)),
+        (
+            "output files",
+            format!("{} with {}", sizes.output_file_count, size::for_people(sizes.output_files)),
+        ),
+    ];
+    rows.extend(stats.namespace.map(|namespace| ("namespace", namespace.to_string())));
+    rows.push(("keys", survey.keys.values().sum::<u64>().to_string()));
+    rows.push(("attempts", survey.attempts.to_string()));
+    if let Some((oldest, newest)) = survey.started {
+        let ago = |at: WallMs| format!("{} ago", for_people(at.age(stats.now.wall)));
+        rows.push(("oldest start", ago(oldest)));
+        rows.push(("newest start", ago(newest)));
+    }
+    rows.push(("output kept", size::for_people(survey.output_bytes)));
+    if let Some((path, tally)) = stats.log {
+        rows.push(("log", escape(&path.to_string_lossy())));
+        rows.push(("calls logged", tally.lines.to_string()));
+        rows.push(("lines skipped", tally.skipped_lines.to_string()));
+    }
+    rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
+}
+
+fn head(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+/// Rows below a head, or nothing at all.
+fn below(head: Vec<String>, rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    if rows.is_empty() { rows } else { [vec![head], rows].concat() }
+}
+
+fn states(stats: &Stats<'_>) -> Vec<Vec<String>> {
+    let counted = keys(stats.survey).into_iter().filter(|(_, _, count)| *count > 0);
+    let rows = counted.map(|(kind, standing, count)| {
+        vec![kind.as_str().to_owned(), standing.as_str().to_owned(), count.to_string()]
+    });
+    below(head(&["KIND", "STATE", "KEYS"]), rows.collect())
+}
+
+fn run_times(ranked: &Ranked, names: &[&str]) -> Vec<Vec<String>> {
+    let mut rows: Vec<_> = groups(ranked)
+        .into_iter()
+        .map(|(group, times)| {
+            let prefix = group.prefix.as_deref().map(|prefix| named(prefix).to_owned());
+            let name = [group.kind.as_str().to_owned(), group.namespace.to_string()];
+            name.into_iter().chain(prefix).chain(row(times)).collect()
+        })
+        .collect();
+    if ranked.others.count() > 0 {
+        rows.push(names.iter().map(|_| OTHERS.to_owned()).chain(row(&ranked.others)).collect());
+    }
+    let columns = ["RUNS", "P50", "P90", "P99", "SUGGESTED TTL"];
+    below(head(&[names, &columns].concat()), rows)
+}
+
+fn named(name: &str) -> &str {
+    if name.is_empty() { NOTHING } else { name }
+}
+
+fn row(times: &RunTimes) -> Vec<String> {
+    let percentile = |percent| times.percentile(percent).map_or_else(String::new, brief);
+    let mut row = vec![times.count().to_string()];
+    row.extend(PERCENTILES.map(percentile));
+    row.extend(times.suggested_lease().map(for_typing));
+    row
+}
+
+/// A time with the digits that tell it from another.
+fn brief(time: Duration) -> String {
+    let ms = time.as_millis();
+    match ms {
+        0..1000 => format!("{ms}ms"),
+        1000..60_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
+        _ => for_people(time),
+    }
+}
+
+fn calls(tally: &LogTally) -> Vec<Vec<String>> {
+    let of_source = |source: &str, calls: &Calls| -> Vec<Vec<String>> {
+        let rows = calls.iter().map(|((verb, outcome), count)| {
+            let (verb, outcome) = (verb.clone(), outcome.as_str().to_owned());
+            vec![verb, outcome, source.to_owned(), count.to_string()]
+        });
+        rows.collect()
+    };
+    let named = tally.sources.iter().map(|(name, calls)| of_source(&escape(named(name)), calls));
+    let rows = named.chain([of_source(OTHERS, &tally.others)]).flatten().collect();
+    below(head(&["VERB", "OUTCOME", "SOURCE", "CALLS"]), rows)
+}
+
+fn store_times(tally: &LogTally) -> Vec<Vec<String>> {
+    let bounds = BOUNDS.map(|bound| format!("up to {}", brief(Duration::from_millis(bound))));
+    let last = BOUNDS.last().copied().map(|bound| brief(Duration::from_millis(bound)));
+    let longer = format!("more than {}", last.unwrap_or_default());
+    let counted = bounds.into_iter().chain([longer]).zip(tally.store);
+    let rows = counted.filter(|(_, count)| *count > 0);
+    below(
+        head(&["TIME IN THE STORE", "CALLS"]),
+        rows.map(|(bound, count)| vec![bound, count.to_string()]).collect(),
+    )
+}
