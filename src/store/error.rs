@@ -26,14 +26,34 @@ pub enum Trouble {
 #[derive(Debug, Clone)]
 pub struct StoreError {
     trouble: Trouble,
-    message: String,
+    what: String,
+    remedy: Option<String>,
 }
 
 impl StoreError {
-    /// An error of a kind; the message is a lower-case fragment.
+    /// An error of a kind; what it is about is a lower-case fragment.
     #[must_use]
-    pub fn new(trouble: Trouble, message: impl Into<String>) -> Self {
-        Self { trouble, message: message.into() }
+    pub fn new(trouble: Trouble, what: impl Into<String>) -> Self {
+        Self { trouble, what: what.into(), remedy: None }
+    }
+
+    /// Adds what to do about it, or what to type.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&str> {
+        self.remedy.as_deref()
     }
 
     /// The kind of trouble.
@@ -45,7 +65,8 @@ impl StoreError {
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.what)?;
+        self.remedy.iter().try_for_each(|remedy| write!(f, "; {remedy}"))
     }
 }
 

@@ -51,32 +51,35 @@ fn is_foreign_schema(code: i32, error: &rusqlite::Error) -> bool {
 
 /// The sentence about a lock that outlasted the time that a call was given.
 pub(super) fn locked(path: &Path, limit: Duration) -> StoreError {
-    let message = format!(
-        "the store {} was locked by another program for longer than {}; try again, or wait longer with --store-timeout",
+    let what = format!(
+        "the store {} was locked by another program for longer than {}",
         path.display(),
         for_people(limit)
     );
-    StoreError::new(Trouble::Locked, message)
+    let remedy = "try again, or wait longer with --store-timeout";
+    StoreError::new(Trouble::Locked, what).with_remedy(remedy)
 }
 
 /// The sentence for people.
 pub(super) fn sentence(path: &Path, limit: Duration, error: &rusqlite::Error) -> StoreError {
     let trouble = trouble_of(error);
     let shown = path.display();
-    let message = match trouble {
+    let (what, remedy) = match trouble {
         Trouble::Locked => return locked(path, limit),
         Trouble::Full => {
-            format!("no room is left for the store {shown} ({error}); free some space there")
+            (format!("no room is left for the store {shown} ({error})"), "free some space there")
         }
-        Trouble::ReadOnly => format!(
-            "the store {shown} cannot be written ({error}); make the file and its folder writable, or name another with --store"
+        Trouble::ReadOnly => (
+            format!("the store {shown} cannot be written ({error})"),
+            "make the file and its folder writable, or name another with --store",
         ),
-        Trouble::Damaged => format!(
-            "the store {shown} is damaged or is not a doubletap store ({error}); restore it, move it away, or name another with --store"
+        Trouble::Damaged => (
+            format!("the store {shown} is damaged or is not a doubletap store ({error})"),
+            "restore it, move it away, or name another with --store",
         ),
         Trouble::Refused | Trouble::Output | Trouble::Other => {
-            format!("the store {shown}: {error}")
+            return StoreError::new(trouble, format!("the store {shown}: {error}"));
         }
     };
-    StoreError::new(trouble, message)
+    StoreError::new(trouble, what).with_remedy(remedy)
 }

@@ -38,11 +38,12 @@ pub(super) fn open(
         return Err(StoreError::new(
             Trouble::Refused,
             format!(
-                "the store {} has a log ({}-wal) that cannot be read without writing beside it; read it as its owner",
+                "the store {} has a log ({}-wal) that cannot be read without writing beside it",
                 path.display(),
                 path.display()
             ),
-        ));
+        )
+        .with_remedy("read it as its owner"));
     }
     let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
     let mut connection = connect(path, standing).map_err(told)?;
@@ -59,10 +60,11 @@ pub(super) fn open(
             return Err(StoreError::new(
                 Trouble::Refused,
                 format!(
-                    "the store {} was made by a newer doubletap (its version is {version}, and this program knows up to {NEWEST}); update doubletap, or name another with --store",
+                    "the store {} was made by a newer doubletap (its version is {version}, and this program knows up to {NEWEST})",
                     path.display()
                 ),
-            ));
+            )
+            .with_remedy("update doubletap, or name another with --store"));
         }
     }
     // Whoever finds a log that was never written to makes sure that its name
@@ -162,11 +164,9 @@ fn refuse_foreign(
     if retried(path, patience, || is_foreign(connection))? {
         return Err(StoreError::new(
             Trouble::Damaged,
-            format!(
-                "{} is a database of another program; name another file with --store",
-                path.display()
-            ),
-        ));
+            format!("{} is a database of another program", path.display()),
+        )
+        .with_remedy("name another file with --store"));
     }
     Ok(())
 }

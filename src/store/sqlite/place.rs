@@ -15,6 +15,7 @@ use nix::unistd::{AccessFlags, Uid, access};
 
 use super::Access;
 use crate::store::{StoreError, Trouble};
+use crate::text::quote;
 
 /// How an acceptable file is to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +63,11 @@ const LONGEST_NAME: usize = 200;
 
 fn check_name(path: &Path) -> Result<(), StoreError> {
     if path.file_name().is_some_and(|name| name.len() > LONGEST_NAME) {
-        return Err(refused(format!(
-            "the store's name {} is longer than {LONGEST_NAME} bytes, and the files beside it need longer ones; name another with --store",
+        let what = format!(
+            "the store's name {} is longer than {LONGEST_NAME} bytes, and the files beside it need longer ones",
             path.display()
-        )));
+        );
+        return Err(refused(what).with_remedy(ANOTHER));
     }
     Ok(())
 }
@@ -81,6 +83,14 @@ pub(super) fn folder_of(path: &Path) -> PathBuf {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     }
+}
+
+/// What to do where a place cannot be made good.
+const ANOTHER: &str = "name another with --store";
+
+/// A path as a word of a command to be typed.
+pub(super) fn typed(path: &Path) -> String {
+    quote(&path.to_string_lossy())
 }
 
 fn unreadable(path: &Path, why: &io::Error) -> StoreError {
@@ -99,28 +109,29 @@ fn check_file(
 ) -> Result<Standing, StoreError> {
     let shown = path.display();
     if !metadata.is_file() {
-        return Err(refused(format!("the store {shown} is not a file; name a file with --store")));
+        let what = format!("the store {shown} is not a file");
+        return Err(refused(what).with_remedy("name a file with --store"));
     }
     let us = Uid::effective();
     if metadata.uid() != us.as_raw() {
         if us.is_root() && wanted == Access::Read {
             return Ok(Standing::ReadOnly);
         }
-        return Err(refused(format!(
-            "the store {shown} belongs to user {}, and you are user {us}; run as its owner, or name another with --store",
-            metadata.uid()
-        )));
+        let what =
+            format!("the store {shown} belongs to user {}, and you are user {us}", metadata.uid());
+        return Err(refused(what).with_remedy("run as its owner, or name another with --store"));
     }
     if metadata.mode() & 0o002 != 0 {
-        return Err(refused(format!(
-            "the store {shown} can be written by everybody; after a look inside: chmod o-w {shown}"
-        )));
+        let what = format!("the store {shown} can be written by everybody");
+        let remedy = format!("after a look inside: chmod o-w {}", typed(path));
+        return Err(refused(what).with_remedy(remedy));
     }
     if metadata.nlink() > 1 {
-        return Err(refused(format!(
-            "the store {shown} has {} names (hard links), and each would have locks of its own; remove all but one",
+        let what = format!(
+            "the store {shown} has {} names (hard links), and each would have locks of its own",
             metadata.nlink()
-        )));
+        );
+        return Err(refused(what).with_remedy("remove all but one"));
     }
     let writable = |at: &Path| access(at, AccessFlags::W_OK).is_ok();
     if wanted == Access::Read && !(writable(path) && writable(folder)) {
@@ -145,10 +156,12 @@ fn check_companions(path: &Path) -> Result<(), StoreError> {
         let companion = beside(path, suffix);
         let owner = fs::symlink_metadata(&companion).map(|metadata| metadata.uid());
         if owner.is_ok_and(|owner| owner != Uid::effective().as_raw()) {
-            let shown = companion.display();
-            return Err(refused(format!(
-                "{shown} belongs to somebody else, who may have put it there; name a store in a folder of your own with --store"
-            )));
+            let what = format!(
+                "{} belongs to somebody else, who may have put it there",
+                companion.display()
+            );
+            let remedy = "name a store in a folder of your own with --store";
+            return Err(refused(what).with_remedy(remedy));
         }
     }
     Ok(())
@@ -173,11 +186,12 @@ pub(super) fn require_writable(path: &Path) -> Result<(), StoreError> {
                 return Err(StoreError::new(
                     Trouble::ReadOnly,
                     format!(
-                        "the store's file {} cannot be written any more ({}); make it writable again (chmod, chattr -i, or mount)",
+                        "the store's file {} cannot be written any more ({})",
                         file.display(),
                         why.desc()
                     ),
-                ));
+                )
+                .with_remedy("make it writable again (chmod, chattr -i, or mount)"));
             }
         }
     }
@@ -188,10 +202,12 @@ fn check_folder(folder: &Path) -> Result<Folder, StoreError> {
     let metadata = fs::metadata(folder).map_err(|why| unreadable(folder, &why))?;
     let mode = metadata.mode();
     if mode & 0o002 != 0 && mode & 0o1000 == 0 {
-        let shown = folder.display();
-        return Err(refused(format!(
-            "the store's folder {shown} can be written by everybody, who could put another file in its place; chmod o-w {shown}, or name another with --store"
-        )));
+        let what = format!(
+            "the store's folder {} can be written by everybody, who could put another file in its place",
+            folder.display()
+        );
+        let remedy = format!("chmod o-w {}, or name another with --store", typed(folder));
+        return Err(refused(what).with_remedy(remedy));
     }
     Ok(if mode & 0o022 == 0 { Folder::Private } else { Folder::Shared })
 }
@@ -211,10 +227,8 @@ fn create_folder(folder: &Path) -> Result<(), StoreError> {
         Err(why) => Err(why),
     };
     made.map_err(|why| {
-        refused(format!(
-            "the store's folder {} cannot be created: {why}; name another place with --store",
-            folder.display()
-        ))
+        refused(format!("the store's folder {} cannot be created: {why}", folder.display()))
+            .with_remedy("name another place with --store")
     })
 }
 
@@ -230,11 +244,9 @@ fn create_file(path: &Path, folder: &Path) -> Result<Standing, StoreError> {
     made.map(|()| Standing::Ours).map_err(|why| {
         StoreError::new(
             Trouble::ReadOnly,
-            format!(
-                "the store {} cannot be created: {why}; name another place with --store",
-                path.display()
-            ),
+            format!("the store {} cannot be created: {why}", path.display()),
         )
+        .with_remedy("name another place with --store")
     })
 }
 
@@ -269,10 +281,13 @@ fn check_file_system(folder: &Path) -> Result<(), StoreError> {
     let magic = u32::try_from(i128::from(found.filesystem_type().0) & 0xFFFF_FFFF).unwrap_or(0);
     match NETWORK.iter().find(|(number, _)| *number == magic) {
         None => Ok(()),
-        Some((_, name)) => Err(refused(format!(
-            "the store's folder {} is on a network file system ({name}), where locks cannot be trusted; name a local file with --store",
-            folder.display()
-        ))),
+        Some((_, name)) => {
+            let what = format!(
+                "the store's folder {} is on a network file system ({name}), where locks cannot be trusted",
+                folder.display()
+            );
+            Err(refused(what).with_remedy("name a local file with --store"))
+        }
     }
 }
 
