@@ -11,6 +11,7 @@
 //! clock is read once per step. Expired is `now >= until`.
 
 pub mod error;
+pub mod finding;
 pub mod memory;
 mod output;
 pub mod row;
@@ -29,6 +30,7 @@ use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
 
 pub use error::{StoreError, Trouble};
+pub use finding::{Finding, Grade};
 pub use output::{Frames, Output, Spool};
 pub use row::with_lives;
 pub use values::{
@@ -164,6 +166,16 @@ pub trait Store: Send {
         namespace: Option<&Namespace>,
         liveness: &mut dyn Liveness,
     ) -> Result<Survey, StoreError>;
+
+    /// Every attempt that has not ended, the newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn unended(&mut self) -> Result<Vec<(Subject, Attempt)>, StoreError>;
+
+    /// Looks for what is wrong with the store, and changes nothing. What cannot
+    /// be read is a finding, too.
+    fn examine(&mut self) -> Vec<Finding>;
 
     /// Drops a key on purpose: leaves a tombstone generation, which no owner
     /// of an earlier attempt can write to. A living holder is spared unless

@@ -22,8 +22,8 @@ use crate::claim::time::{Clock, Now, Until};
 use sweeping::{goes, replaced};
 
 use super::{
-    Answer, Chain, Completion, Dropped, Force, Frames, Hold, Liveness, LostWhy, Owned, Spool,
-    Store, StoreError, Sweep, SweepMode, Swept, Unrecorded, row, with_lives,
+    Answer, Chain, Completion, Dropped, Finding, Force, Frames, Hold, Liveness, LostWhy, Owned,
+    Spool, Store, StoreError, Sweep, SweepMode, Swept, Unrecorded, row, with_lives,
 };
 
 #[derive(Default)]
@@ -257,6 +257,21 @@ impl Store for MemoryStore {
         liveness: &mut dyn Liveness,
     ) -> Result<Survey, StoreError> {
         self.survey_all(namespace, liveness)
+    }
+
+    fn unended(&mut self) -> Result<Vec<(Subject, Attempt)>, StoreError> {
+        let rows = self.lock();
+        let all = rows.chains.iter().flat_map(|(key, chain)| chain.iter().map(move |a| (key, a)));
+        let running = all.filter(|(_, attempt)| attempt.state == State::Running);
+        let mut running: Vec<_> = running.map(|(key, a)| (key.clone(), a.clone())).collect();
+        running.sort_by_key(|(_, attempt)| std::cmp::Reverse(attempt.fence));
+        Ok(running)
+    }
+
+    fn examine(&mut self) -> Vec<Finding> {
+        let rows = self.lock();
+        let attempts: usize = rows.chains.values().map(Vec::len).sum();
+        vec![Finding::ok("rows", format!("{attempts} attempts, in memory"))]
     }
 
     fn forget(

@@ -3,13 +3,14 @@
 //! `place` says whether a file may be used at all, `open` makes a connection,
 //! `schema` has the tables, `rows` turns rows into attempts, `steps` runs a
 //! locked step again while the file is busy, `spool` has the files of large
-//! outputs, and the rest are the methods of
+//! outputs, `examining` says what is wrong with a file, and the rest are the methods of
 //! [`Store`] by subject. No read transaction is ever open while a caller
 //! writes to its standard output: every method has read all when it returns, or has a file open.
 
 mod claiming;
 mod dropping;
 mod ending;
+mod examining;
 mod failure;
 mod open;
 mod place;
@@ -39,10 +40,12 @@ use crate::claim::survey::Survey;
 use crate::claim::time::Clock;
 
 use super::{
-    Answer, Chain, Completion, Dropped, Force, Frames, Liveness, Owned, Spool, Store, StoreError,
-    Sweep, Swept, Unrecorded,
+    Answer, Chain, Completion, Dropped, Finding, Force, Frames, Liveness, Owned, Spool, Store,
+    StoreError, Sweep, Swept, Unrecorded,
 };
 use steps::Patience;
+
+pub use examining::examine_place;
 
 /// What a caller wants of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub enum Access {
     Write,
     /// To look; creates nothing where it can be helped.
     Read,
+    /// To look, and leave every file as it is.
+    Examine,
 }
 
 /// One connection to a store's file.
@@ -176,6 +181,14 @@ impl Store for SqliteStore {
         liveness: &mut dyn Liveness,
     ) -> Result<Survey, StoreError> {
         self.survey_all(namespace, liveness)
+    }
+
+    fn unended(&mut self) -> Result<Vec<(Subject, Attempt)>, StoreError> {
+        self.read_unended()
+    }
+
+    fn examine(&mut self) -> Vec<Finding> {
+        self.examine_inside()
     }
 
     fn forget(

@@ -31,19 +31,8 @@ pub(super) fn open(
     let Some(standing) = place::prepare(path, access)? else {
         return Ok(None);
     };
-    if standing == Standing::ReadOnly
-        && size(&beside(path, "-wal")) > 0
-        && !beside(path, "-shm").exists()
-    {
-        return Err(StoreError::new(
-            Trouble::Refused,
-            format!(
-                "the store {} has a log ({}-wal) that cannot be read without writing beside it",
-                path.display(),
-                path.display()
-            ),
-        )
-        .with_remedy("read it as its owner"));
+    if standing == Standing::ReadOnly && is_unindexed(path) {
+        return Err(unindexed(path));
     }
     let told = |error: rusqlite::Error| failure::sentence(path, timeout, &error);
     let mut connection = connect(path, standing).map_err(told)?;
@@ -51,10 +40,11 @@ pub(super) fn open(
     let version = retried(path, &patience, || version(&connection))?;
     match version {
         _ if version == NEWEST => {}
-        0 if access == Access::Read => {
+        0 if access != Access::Write => {
             refuse_foreign(path, &connection, &patience)?;
             return Ok(None);
         }
+        _ if version < NEWEST && access == Access::Examine => {}
         _ if version < NEWEST => migrate(path, &connection, &patience)?,
         _ => {
             return Err(StoreError::new(
@@ -78,16 +68,34 @@ pub(super) fn open(
     Ok(Some((connection, patience)))
 }
 
+/// Whether there is a log and no index of it, which SQLite would make.
+pub(super) fn is_unindexed(path: &Path) -> bool {
+    size(&beside(path, "-wal")) > 0 && !beside(path, "-shm").exists()
+}
+
+/// Why such a store cannot be read without a trace.
+pub(super) fn unindexed(path: &Path) -> StoreError {
+    let shown = path.display();
+    StoreError::new(
+        Trouble::Refused,
+        format!(
+            "the store {shown} has a log ({shown}-wal) that cannot be read without writing beside it"
+        ),
+    )
+    .with_remedy("read it as its owner")
+}
+
 fn connect(path: &Path, standing: Standing) -> rusqlite::Result<Connection> {
     let base = OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match standing {
         Standing::Ours => {
             Connection::open_with_flags(path, base | OpenFlags::SQLITE_OPEN_READ_WRITE)?
         }
-        Standing::ReadOnly if beside(path, "-shm").exists() => {
+        Standing::ReadOnly if beside(path, "-wal").exists() && beside(path, "-shm").exists() => {
             Connection::open_with_flags(path, base | OpenFlags::SQLITE_OPEN_READ_ONLY)?
         }
-        // With an empty log the file is all there is; SQLite would create more.
+        // Without a log, or with an empty one, the file is all there is; SQLite would
+        // create more.
         Standing::ReadOnly => Connection::open_with_flags(
             immutable_uri(path),
             base | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
@@ -127,7 +135,7 @@ fn immutable_uri(path: &Path) -> String {
     uri
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<usize> {
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<usize> {
     let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     Ok(version as usize)
 }
@@ -173,7 +181,7 @@ fn refuse_foreign(
 
 /// A file with tables in it that are not ours. Whoever makes ours beside us
 /// commits both at once, so the tables are counted before the id is read.
-fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
+pub(super) fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let id: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;

@@ -34,7 +34,7 @@ pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, S
         Err(why) if why.kind() == io::ErrorKind::NotFound => None,
         Err(why) => return Err(unreadable(path, &why)),
     };
-    if found.is_none() && access == Access::Read {
+    if found.is_none() && access != Access::Write {
         return Ok(None);
     }
     let folder = folder_of(path);
@@ -61,7 +61,7 @@ pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, S
 /// name beside it, that of a spool, has 54 more.
 const LONGEST_NAME: usize = 200;
 
-fn check_name(path: &Path) -> Result<(), StoreError> {
+pub(super) fn check_name(path: &Path) -> Result<(), StoreError> {
     if path.file_name().is_some_and(|name| name.len() > LONGEST_NAME) {
         let what = format!(
             "the store's name {} is longer than {LONGEST_NAME} bytes, and the files beside it need longer ones",
@@ -86,14 +86,14 @@ pub(super) fn folder_of(path: &Path) -> PathBuf {
 }
 
 /// What to do where a place cannot be made good.
-const ANOTHER: &str = "name another with --store";
+pub(super) const ANOTHER: &str = "name another with --store";
 
 /// A path as a word of a command to be typed.
 pub(super) fn typed(path: &Path) -> String {
     quote(&path.to_string_lossy())
 }
 
-fn unreadable(path: &Path, why: &io::Error) -> StoreError {
+pub(super) fn unreadable(path: &Path, why: &io::Error) -> StoreError {
     refused(format!("the store {} cannot be reached: {why}", path.display()))
 }
 
@@ -101,7 +101,7 @@ fn refused(message: String) -> StoreError {
     StoreError::new(Trouble::Refused, message)
 }
 
-fn check_file(
+pub(super) fn check_file(
     path: &Path,
     folder: &Path,
     metadata: &Metadata,
@@ -114,7 +114,7 @@ fn check_file(
     }
     let us = Uid::effective();
     if metadata.uid() != us.as_raw() {
-        if us.is_root() && wanted == Access::Read {
+        if us.is_root() && wanted != Access::Write {
             return Ok(Standing::ReadOnly);
         }
         let what =
@@ -134,25 +134,29 @@ fn check_file(
         return Err(refused(what).with_remedy("remove all but one"));
     }
     let writable = |at: &Path| access(at, AccessFlags::W_OK).is_ok();
-    if wanted == Access::Read && !(writable(path) && writable(folder)) {
-        return Ok(Standing::ReadOnly);
-    }
-    Ok(Standing::Ours)
+    Ok(match wanted {
+        Access::Examine => Standing::ReadOnly,
+        Access::Read if !(writable(path) && writable(folder)) => Standing::ReadOnly,
+        Access::Read | Access::Write => Standing::Ours,
+    })
 }
 
 /// Who can make files in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Folder {
+pub(super) enum Folder {
     /// Its owner only.
     Private,
     /// Others too.
     Shared,
 }
 
+/// What the files that belong to a store are called, after its own name.
+pub(super) const COMPANIONS: [&str; 3] = ["-wal", "-shm", ".live"];
+
 /// In a folder where others can make files, one of them may have made those
 /// that belong to the store before we did.
 fn check_companions(path: &Path) -> Result<(), StoreError> {
-    for suffix in ["-wal", "-shm", ".live"] {
+    for suffix in COMPANIONS {
         let companion = beside(path, suffix);
         let owner = fs::symlink_metadata(&companion).map(|metadata| metadata.uid());
         if owner.is_ok_and(|owner| owner != Uid::effective().as_raw()) {
@@ -198,7 +202,7 @@ pub(super) fn require_writable(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn check_folder(folder: &Path) -> Result<Folder, StoreError> {
+pub(super) fn check_folder(folder: &Path) -> Result<Folder, StoreError> {
     let metadata = fs::metadata(folder).map_err(|why| unreadable(folder, &why))?;
     let mode = metadata.mode();
     if mode & 0o002 != 0 && mode & 0o1000 == 0 {
@@ -274,11 +278,8 @@ const NETWORK: [(u32, &str); 13] = [
 ];
 
 #[cfg(target_os = "linux")]
-fn check_file_system(folder: &Path) -> Result<(), StoreError> {
-    let found = nix::sys::statfs::statfs(folder)
-        .map_err(|why| unreadable(folder, &io::Error::from(why)))?;
-    // The kernel's magic numbers have 32 bits, whatever the width of the field.
-    let magic = u32::try_from(i128::from(found.filesystem_type().0) & 0xFFFF_FFFF).unwrap_or(0);
+pub(super) fn check_file_system(folder: &Path) -> Result<(), StoreError> {
+    let magic = magic(folder)?;
     match NETWORK.iter().find(|(number, _)| *number == magic) {
         None => Ok(()),
         Some((_, name)) => {
@@ -291,8 +292,17 @@ fn check_file_system(folder: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// What the kernel knows a file system by.
+#[cfg(target_os = "linux")]
+pub(super) fn magic(folder: &Path) -> Result<u32, StoreError> {
+    let found = nix::sys::statfs::statfs(folder)
+        .map_err(|why| unreadable(folder, &io::Error::from(why)))?;
+    // The kernel's magic numbers have 32 bits, whatever the width of the field.
+    Ok(u32::try_from(i128::from(found.filesystem_type().0) & 0xFFFF_FFFF).unwrap_or(0))
+}
+
 #[cfg(not(target_os = "linux"))]
-fn check_file_system(_folder: &Path) -> Result<(), StoreError> {
+pub(super) fn check_file_system(_folder: &Path) -> Result<(), StoreError> {
     let _ = NETWORK;
     Ok(())
 }

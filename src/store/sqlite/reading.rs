@@ -95,6 +95,18 @@ impl SqliteStore {
         Ok(chains)
     }
 
+    pub(super) fn read_unended(&self) -> Result<Vec<(Subject, Attempt)>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare(&format!(
+                "SELECT {COLUMNS}, kind, namespace, key FROM attempt WHERE state = 'running'
+                 ORDER BY fence DESC",
+            ))?;
+            let running = statement
+                .query_map([], |row| Ok((rows::subject(row, rows::COUNT)?, rows::attempt(row)?)))?;
+            running.collect()
+        })
+    }
+
     pub(super) fn read_longest_lease(&self) -> Result<Duration, StoreError> {
         let ms: Option<i64> = self.read(|connection| {
             connection.query_row(

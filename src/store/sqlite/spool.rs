@@ -43,11 +43,14 @@ fn attempt_of(name: &OsStr, store: &OsStr) -> Option<(Fence, Token)> {
     Some((Fence(fence.parse().ok()?), Token::parse(token)?))
 }
 
-/// The files of all attempts. A folder that cannot be listed has none.
-pub(super) fn all_beside(path: &Path) -> impl Iterator<Item = DirEntry> {
-    let store = path.file_name().unwrap_or_default();
-    let entries = fs::read_dir(place::folder_of(path)).into_iter().flatten().flatten();
-    entries.filter(move |entry| attempt_of(&entry.file_name(), store).is_some())
+/// A file of an output, and the attempt that its name says it belongs to.
+pub(super) struct SpoolFile {
+    /// Where it is.
+    pub(super) path: PathBuf,
+    /// The attempt.
+    fence: Fence,
+    /// The attempt's token.
+    token: Token,
 }
 
 /// What is to be written into the tables for an output; nothing for one whose
@@ -122,23 +125,37 @@ impl SqliteStore {
     /// Removes the files whose attempt is gone, or has its output in the
     /// tables.
     pub(super) fn remove_stray_spools(&self) -> Result<(), StoreError> {
-        let Some(store) = self.path.file_name() else { return Ok(()) };
-        for entry in all_beside(&self.path) {
-            let Some((fence, token)) = attempt_of(&entry.file_name(), store) else { continue };
-            let is_needed = self.read(|connection| {
-                connection.query_row(
-                    "SELECT EXISTS (SELECT 1 FROM attempt WHERE fence = ?1 AND token = ?2)
-                        AND NOT EXISTS (SELECT 1 FROM output WHERE fence = ?1)",
-                    params![fence.0, token.0],
-                    |row| row.get::<_, bool>(0),
-                )
-            })?;
-            if !is_needed {
+        for spool in self.spools() {
+            if !self.is_needed(&spool)? {
                 // What cannot be removed now is tried again by the next prune.
-                let _ = fs::remove_file(entry.path());
+                let _ = fs::remove_file(spool.path);
             }
         }
         Ok(())
+    }
+
+    /// The files of outputs that lie beside the store.
+    pub(super) fn spools(&self) -> Vec<SpoolFile> {
+        let Some(store) = self.path.file_name() else { return Vec::new() };
+        // A folder that cannot be listed holds nothing that can be removed.
+        let Ok(entries) = fs::read_dir(place::folder_of(&self.path)) else { return Vec::new() };
+        let found = entries.flatten().filter_map(|entry| {
+            let (fence, token) = attempt_of(&entry.file_name(), store)?;
+            Some(SpoolFile { path: entry.path(), fence, token })
+        });
+        found.collect()
+    }
+
+    /// Whether a file holds what is nowhere else.
+    pub(super) fn is_needed(&self, spool: &SpoolFile) -> Result<bool, StoreError> {
+        self.read(|connection| {
+            connection.query_row(
+                "SELECT EXISTS (SELECT 1 FROM attempt WHERE fence = ?1 AND token = ?2)
+                    AND NOT EXISTS (SELECT 1 FROM output WHERE fence = ?1)",
+                params![spool.fence.0, spool.token.0],
+                |row| row.get(0),
+            )
+        })
     }
 }
 

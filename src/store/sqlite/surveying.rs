@@ -108,9 +108,9 @@ impl SqliteStore {
             fs::metadata(place::beside(&self.path, suffix)).map_or(0, |metadata| metadata.len())
         };
         let mut sizes = Sizes { file: length(""), log: length("-wal"), ..Sizes::default() };
-        for file in spool::all_beside(&self.path) {
+        for spool in self.spools() {
             sizes.output_file_count += 1;
-            sizes.output_files += file.metadata().map_or(0, |metadata| metadata.len());
+            sizes.output_files += fs::metadata(spool.path).map_or(0, |metadata| metadata.len());
         }
         sizes
     }
