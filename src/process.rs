@@ -3,8 +3,8 @@
 //! `start` comes before everything, `clock` and `host` say when and where we are,
 //! `live` and `group` who is alive, `launch` and `supervise` run a command, `capture`
 //! and `source` hand on what it writes, `recorder` and `frames` keep it, `drain` reads
-//! on for a daemon, and `stdin` reads what a command is fed. Nothing in here knows
-//! which store there is.
+//! on for a daemon, `stdin` reads what a command is fed, and `herd` lets many go at
+//! once. Nothing in here knows which store there is.
 
 pub mod alarm;
 pub mod ancestors;
@@ -14,6 +14,7 @@ mod descendants;
 mod drain;
 pub mod frames;
 pub mod group;
+pub mod herd;
 pub mod host;
 pub mod launch;
 pub mod live;

@@ -49,6 +49,15 @@ pub fn boot() -> BootMs {
     BootMs(clock_gettime(CLOCK).map_or(0, |time| to_ms(Duration::from(time))))
 }
 
+/// Whether there is a clock that counts on while the machine sleeps.
+#[must_use]
+pub fn counts_asleep() -> bool {
+    #[cfg(target_os = "linux")]
+    return clock_gettime(ClockId::CLOCK_BOOTTIME).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
 /// The boot clock in the ticks in which the kernel says when a process started;
 /// nothing where it says that otherwise, or not at all.
 pub(super) fn ticks() -> Option<StartTime> {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::claim::holder::{Holder, PidNamespace, StartTime};
@@ -23,6 +24,13 @@ pub fn pid_namespace() -> PidNamespace {
 pub fn name() -> String {
     nix::unistd::gethostname()
         .map_or_else(|_| "unknown".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Whether we are root, and a folder is another user's.
+#[must_use]
+pub fn is_guest_of(folder: &Path) -> bool {
+    nix::unistd::Uid::effective().is_root()
+        && fs::metadata(folder).is_ok_and(|metadata| metadata.uid() != 0)
 }
 
 /// This process, as the holder of a claim.

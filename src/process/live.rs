@@ -82,6 +82,42 @@ impl LiveFile {
     }
 }
 
+/// What a trial of the lock file's locks came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// One description sees what another holds.
+    Seen,
+    /// It does not: a living holder would pass for a dead one.
+    Unseen,
+    /// There are no such locks, and leases decide.
+    Unsupported,
+    /// There is no lock file yet.
+    NoFile,
+}
+
+/// A number that is no claim's: fences begin above it.
+const NOBODY: Fence = Fence(0);
+
+/// Tries on a byte that is no claim's whether the lock of one description is seen by
+/// another. Creates nothing and disturbs nobody.
+///
+/// # Errors
+/// When the file cannot be opened or locked.
+pub fn try_locks(path: &Path) -> io::Result<Trial> {
+    let mut options = OpenOptions::new();
+    let file = match options.read(true).write(true).open(path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Trial::NoFile),
+        opened => opened?,
+    };
+    Ok(match locks::try_exclusive(&file, NOBODY)? {
+        locks::Taken::Unsupported => Trial::Unsupported,
+        // Somebody else tries it at this moment, and we have seen that.
+        locks::Taken::No => Trial::Seen,
+        locks::Taken::Yes if locks::is_held(&File::open(path)?, NOBODY)? => Trial::Seen,
+        locks::Taken::Yes => Trial::Unseen,
+    })
+}
+
 /// Opens the file, creating it 0600 whatever the umask.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

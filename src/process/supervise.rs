@@ -329,7 +329,7 @@ impl Supervision<'_> {
     }
 }
 
-fn outcome(status: ExitStatus) -> Outcome {
+pub(super) fn outcome(status: ExitStatus) -> Outcome {
     match (status.code(), status.signal()) {
         (Some(code), _) => Outcome::Exited(u8::try_from(code & 0xFF).unwrap_or(u8::MAX)),
         (None, Some(signal)) => Outcome::Signaled(u8::try_from(signal).unwrap_or(u8::MAX)),
