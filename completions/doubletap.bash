@@ -22,6 +22,9 @@ _doubletap() {
             doubletap,completions)
                 cmd="doubletap__subcmd__completions"
                 ;;
+            doubletap,doctor)
+                cmd="doubletap__subcmd__doctor"
+                ;;
             doubletap,forget)
                 cmd="doubletap__subcmd__forget"
                 ;;
@@ -188,6 +191,44 @@ _doubletap() {
                     return 0
                     ;;
                 --store-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        doubletap__subcmd__doctor)
+            opts="-q -v -h --store --namespace --quiet --verbose --log --source --store-timeout --race --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --race)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -22,8 +22,8 @@ use crate::exit;
 pub use lease::LeaseArgs;
 pub use once::OnceArgs;
 pub use operate::{
-    CompleteArgs, CompletionsArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShellArg, ShowArgs,
-    StatsArgs,
+    CompleteArgs, CompletionsArgs, DoctorArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShellArg,
+    ShowArgs, StatsArgs,
 };
 pub use run::RunArgs;
 pub use values::{LogPlace, SaidBy};
@@ -107,6 +107,8 @@ pub enum Verb {
     Prune(PruneArgs),
     /// Count keys, attempts and calls, and say how long they take
     Stats(StatsArgs),
+    /// Look for what is wrong with the store and the machine, and change nothing
+    Doctor(DoctorArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Print a random key

@@ -7,6 +7,7 @@ mod call;
 pub mod complete;
 pub mod completions;
 mod context;
+pub mod doctor;
 pub mod forget;
 pub mod keygen;
 pub mod lease;
@@ -46,6 +47,7 @@ pub fn run(cli: Cli) -> Ending {
         Verb::Complete(args) => context().and_then(|context| complete::run(&context, &args)),
         Verb::Prune(args) => context().and_then(|context| prune::run(&context, &args)),
         Verb::Stats(args) => context().and_then(|context| stats::run(&context, &args)),
+        Verb::Doctor(args) => context().and_then(|context| doctor::run(&context, &args)),
         Verb::Completions(args) => completions::run(&args),
         Verb::Keygen => keygen::run(),
     };

@@ -6,6 +6,8 @@ use std::fmt;
 
 /// No such key (`show`, `logs`, `forget`).
 pub const ABSENT: u8 = 1;
+/// Something is wrong (`doctor`).
+pub const UNSOUND: u8 = ABSENT;
 /// Bad option, duration or key; nothing was opened.
 pub const USAGE: u8 = 64;
 /// The key was first used for something else.
@@ -35,7 +37,7 @@ pub const NOT_FOUND: u8 = 127;
 /// Every status of our own and what it means, for the documents that are held
 /// to this list.
 pub const ALL: [(u8, &str); 13] = [
-    (ABSENT, "no such key"),
+    (ABSENT, "no such key, or doctor found something wrong"),
     (USAGE, "usage: bad option, duration or key"),
     (MISMATCH, "the key was first used for something else"),
     (LOST, "the claim was lost"),

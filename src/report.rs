@@ -1,6 +1,7 @@
 //! Every byte that doubletap itself writes: sentences for people on standard
 //! error, JSON and tables on standard output, and report lines.
 
+pub mod checkup;
 pub mod document;
 pub mod line;
 pub mod log;

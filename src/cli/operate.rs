@@ -177,6 +177,18 @@ pub struct StatsArgs {
     pub prometheus: bool,
 }
 
+/// Look for what is wrong with the store and the machine, and change nothing
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Have N processes at once ask for one key, and as many test for a file, and count
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=500))]
+    pub race: Option<u16>,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// A shell that completes what is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ShellArg {

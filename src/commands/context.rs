@@ -36,6 +36,8 @@ pub(super) struct Context {
     store: PathBuf,
     /// The options that name this store and namespace again.
     options: String,
+    /// The option that names this store again.
+    store_option: String,
     store_timeout: Duration,
 }
 
@@ -48,6 +50,7 @@ impl Context {
         };
         let store = one_name(&store)
             .with_context(|| format!("the store {} has no absolute path", store.display()))?;
+        let store_option = again(global.store.as_ref().map(|_| &*store), None);
         let options = again(global.store.as_ref().map(|_| &*store), global.namespace.as_ref());
         Ok(Self {
             voice,
@@ -58,6 +61,7 @@ impl Context {
             namespace: global.namespace,
             store,
             options,
+            store_option,
         })
     }
 
@@ -106,6 +110,13 @@ impl Context {
         self.open(Access::Read)
     }
 
+    /// Opens the store to look for what is wrong, without waiting long; nothing where
+    /// there is none.
+    pub(super) fn open_to_examine(&self) -> Result<Option<SqliteStore>, StoreError> {
+        let timeout = self.store_timeout.min(Duration::from_secs(2));
+        SqliteStore::open(&self.store, Access::Examine, timeout, Arc::clone(&self.clock) as _)
+    }
+
     /// Opens the store to change what is there; nothing where there is none.
     pub(super) fn open_existing(&self) -> Result<Option<SqliteStore>, StoreError> {
         if self.store.exists() { self.open(Access::Write) } else { Ok(None) }
@@ -123,7 +134,27 @@ impl Context {
 
     /// What is said about a key.
     pub(super) fn topic<'a>(&'a self, subject: &'a Subject) -> Topic<'a> {
-        Topic { subject, options: &self.options, now: self.clock.now().wall }
+        self.topic_with(subject, &self.options)
+    }
+
+    /// What is said about a key that nobody has named, with the options for it.
+    pub(super) fn topic_with<'a>(&self, subject: &'a Subject, options: &'a str) -> Topic<'a> {
+        Topic { subject, options, now: self.clock.now().wall }
+    }
+
+    /// The options that name this store and the namespace of a key that nobody has
+    /// named.
+    pub(super) fn options_for(&self, subject: &Subject) -> String {
+        if self.namespace.is_none() && subject.namespace.as_str() == "default" {
+            return self.store_option.clone();
+        }
+        format!("{}{}", self.store_option, again(None, Some(&subject.namespace)))
+    }
+
+    /// The option that names this store again, after a blank; nothing where the
+    /// default does.
+    pub(super) fn store_option(&self) -> &str {
+        &self.store_option
     }
 
     /// What to say of a key that is not there.

@@ -32,7 +32,7 @@ impl Topic<'_> {
     }
 
     /// `doubletap VERB KEY …`, ready to be typed.
-    fn advise(&self, verb: &str, rest: &str) -> String {
+    pub(super) fn advise(&self, verb: &str, rest: &str) -> String {
         let key = match self.key() {
             dashed if dashed.starts_with('-') => format!("--key={}", quote(dashed)),
             plain => quote(plain),
@@ -45,7 +45,7 @@ impl Topic<'_> {
     }
 
     /// Who claimed an attempt, and how long ago.
-    fn holder(&self, attempt: &Attempt) -> String {
+    pub(super) fn holder(&self, attempt: &Attempt) -> String {
         format!(
             "pid {} on {}, started {} ago",
             attempt.holder.pid,

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rusqlite::{Connection, named_params};
 
 use super::reading::{Depth, attempts};
-use super::{SqliteStore, place, spool};
+use super::{SqliteStore, place};
 use crate::claim::attempt::{Origin, State};
 use crate::claim::decide::Seen;
 use crate::claim::holder::Life;

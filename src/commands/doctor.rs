@@ -1,0 +1,152 @@
+//! `doctor`: looks at the store, at what is on record in it and at the machine, and
+//! says what is wrong and what to type. It changes nothing; `--race` makes a folder
+//! of its own for as long as it takes.
+
+mod race;
+
+use crate::claim::key::Namespace;
+use crate::claim::standing::Standing;
+use crate::claim::time::{Clock as _, Now};
+use crate::cli::DoctorArgs;
+use crate::exit::{self, Ending};
+use crate::process::clock;
+use crate::process::live::{Trial, try_locks};
+use crate::report::checkup;
+use crate::store::sqlite::{SqliteStore, examine_place};
+use crate::store::{Finding, Grade, Store as _, StoreError, with_lives};
+
+use super::context::{Context, print_answer};
+use race::Raced;
+
+/// What a stale holder is reported as.
+const HOLDER: &str = "holder";
+
+/// So many stale holders are told of one by one.
+const TOLD: usize = 10;
+
+/// Examines the store; with a race, that too.
+pub(super) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Ending> {
+    let mut findings = examine_place(context.store_path());
+    let inside = look_inside(context, &findings);
+    findings.extend(inside);
+    findings.extend(machine(context));
+    let mut document = None;
+    if let Some(processes) = args.race {
+        match race::run(context.store_path(), processes.into())? {
+            Raced::Told(signal) => return Ok(Ending::Signal(signal)),
+            Raced::Over(finding, numbers) => {
+                findings.push(finding);
+                document = numbers;
+            }
+        }
+    }
+    let ending = match checkup::worst(&findings) {
+        Grade::Ok | Grade::Note => Ending::OK,
+        Grade::Bad => Ending::Status(exit::UNSOUND),
+    };
+    let text = if args.json {
+        serde_json::to_string_pretty(&checkup::document(&findings, document))? + "\n"
+    } else {
+        checkup::plain(&findings)
+    };
+    print_answer(&text).map(|_| ending)
+}
+
+/// What a store that can be opened says of itself, and why another cannot.
+fn look_inside(context: &Context, so_far: &[Finding]) -> Vec<Finding> {
+    let mut store = match context.open_to_examine() {
+        Ok(Some(store)) => store,
+        Ok(None) if context.store_path().exists() => {
+            let found = "it is empty, and the first call makes a store of it";
+            return vec![Finding::note("schema", found, "doubletap once KEY -- COMMAND")];
+        }
+        Ok(None) => return Vec::new(),
+        // A place that is refused has said so.
+        Err(why) if so_far.iter().any(|finding| finding.found == why.what()) => return Vec::new(),
+        Err(why) => return vec![Finding::of_error("opening", &why)],
+    };
+    let mut findings = store.examine();
+    match stale_holders(context, &mut store) {
+        Ok(stale) => findings.extend(stale),
+        Err(why) => findings.push(Finding::of_error(HOLDER, &why)),
+    }
+    findings
+}
+
+/// The holders of whom nothing more is to be expected.
+fn stale_holders(context: &Context, store: &mut SqliteStore) -> Result<Vec<Finding>, StoreError> {
+    let now = context.clock.now();
+    let mut stale = Vec::new();
+    let (mut running, mut untold) = (0_usize, 0_usize);
+    let named = context.named_namespace();
+    let is_wanted = |namespace: &Namespace| named.is_none_or(|named| named == namespace);
+    for (subject, attempt) in store.unended()? {
+        if !is_wanted(&subject.namespace) {
+            continue;
+        }
+        for seen in with_lives(vec![attempt], &mut context.live_file())? {
+            let standing = Standing::of_attempt(&seen, subject.kind, &now);
+            let options = context.options_for(&subject);
+            match context.topic_with(&subject, &options).stale(HOLDER, &seen, standing) {
+                None => running += 1,
+                Some(_) if stale.len() == TOLD => untold += 1,
+                Some(finding) => stale.push(finding),
+            }
+        }
+    }
+    if untold > 0 {
+        let states = "--state interrupted --state orphaned --state expired";
+        let remedy = format!("doubletap list {states}{}", context.store_option());
+        stale.push(Finding::note(HOLDER, format!("and {untold} more like these"), remedy));
+    }
+    if stale.is_empty() {
+        let found = format!("{running} running or held, and none whose holder is gone");
+        stale.push(Finding::ok(HOLDER, found));
+    }
+    Ok(stale)
+}
+
+/// What a store needs of the machine.
+fn machine(context: &Context) -> Vec<Finding> {
+    let now = context.clock.now();
+    vec![locks(context), boot_id(&now), boot_clock(&now)]
+}
+
+fn locks(context: &Context) -> Finding {
+    let (check, live) = ("locks", context.live_file());
+    let elsewhere = "name a local file with --store";
+    match try_locks(live.path()) {
+        Ok(Trial::Seen) => Finding::ok(check, "the kernel shows who lives"),
+        Ok(Trial::NoFile) => Finding::ok(check, "not tried: no claim has made the lock file yet"),
+        Ok(Trial::Unsupported) => Finding::note(
+            check,
+            "there are none of open file descriptions here: a holder that died is seen when its lease ends",
+            elsewhere,
+        ),
+        Ok(Trial::Unseen) => {
+            Finding::bad(check, "a lock that is held is not seen by others", elsewhere)
+        }
+        Err(why) => {
+            let found = format!("{} cannot be tried: {why}", live.path().display());
+            Finding::bad(check, found, elsewhere)
+        }
+    }
+}
+
+fn boot_id(now: &Now) -> Finding {
+    if now.boot_id.0.is_empty() {
+        let found = "it cannot be read, so a restart of the machine is not noticed";
+        return Finding::bad("boot id", found, "mount -t proc proc /proc");
+    }
+    Finding::ok("boot id", now.boot_id.to_string())
+}
+
+fn boot_clock(now: &Now) -> Finding {
+    if clock::counts_asleep() {
+        let up = std::time::Duration::from_millis(now.boot.0.unsigned_abs());
+        let up = crate::claim::duration::for_people(up);
+        return Finding::ok("boot clock", format!("CLOCK_BOOTTIME, {up} since the start"));
+    }
+    let found = "there is no CLOCK_BOOTTIME: leases stand still while the machine sleeps";
+    Finding::note("boot clock", found, "keep the machine awake while commands run")
+}

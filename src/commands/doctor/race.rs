@@ -1,0 +1,183 @@
+//! `doctor --race N`: the classic experiment, where the store is. So many processes
+//! ask for one key at the same moment; then as many look for a file and write it
+//! if it is not there. How many of each ran?
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tempfile::TempDir;
+
+use crate::claim::outcome::Outcome;
+use crate::exit;
+use crate::process::herd::{self, Errand, Gathered};
+use crate::process::host;
+use crate::process::signals::Signals;
+use crate::report::checkup::{RaceDocument, race as told};
+use crate::store::Finding;
+
+/// What the check is called.
+const CHECK: &str = "race";
+
+/// All of it takes no longer.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The command under doubletap: it leaves a line, and says something that no other
+/// run of it would.
+const COMMAND: &str = r#"echo ran >>ran; echo "$$ at $(date +%s%N)""#;
+
+/// What is usually written instead, with nothing added to make it fail.
+const NAIVE: &str = "test -e marker || { echo ran >>naive; touch marker; }";
+
+/// What became of a race.
+pub(super) enum Raced {
+    /// It is over.
+    Over(Finding, Option<RaceDocument>),
+    /// This signal told us to end.
+    Told(u8),
+}
+
+/// Runs the race. What it has made is gone when this returns.
+pub(super) fn run(store: &Path, processes: usize) -> anyhow::Result<Raced> {
+    let mut signals = Signals::take_over().context("the signals of this process")?;
+    let raced = place(store).map_err(anyhow::Error::from).and_then(|folder| {
+        let ring = Ring::new(folder.path(), processes)?;
+        ring.race(&mut signals)
+    });
+    let told = signals.give_back().and_then(|signal| u8::try_from(signal as i32).ok());
+    Ok(match (told, raced) {
+        (Some(signal), _) => Raced::Told(signal),
+        (None, Ok(raced)) => raced,
+        (None, Err(why)) => Raced::Over(
+            Finding::bad(CHECK, format!("it could not be run: {why:#}"), "try a smaller --race"),
+            None,
+        ),
+    })
+}
+
+/// A folder of its own on the store's file system, if there is one already that is
+/// not another user's.
+fn place(store: &Path) -> io::Result<TempDir> {
+    let mut named = tempfile::Builder::new();
+    named.prefix(".doubletap-race-");
+    match store.parent() {
+        Some(folder) if folder.is_dir() && !host::is_guest_of(folder) => named.tempdir_in(folder),
+        _ => named.tempdir(),
+    }
+}
+
+/// Where it takes place.
+struct Ring<'a> {
+    folder: &'a Path,
+    environment: Vec<(OsString, OsString)>,
+    once: Vec<OsString>,
+    processes: usize,
+    began: Instant,
+}
+
+impl<'a> Ring<'a> {
+    fn new(folder: &'a Path, processes: usize) -> anyhow::Result<Self> {
+        let program = env::current_exe().context("this program cannot be found again")?;
+        let words = ["once", "race", "--quiet", "--store", "race.db", "--", "/bin/sh", "-c"];
+        let mut once = vec![program.into_os_string()];
+        once.extend(words.map(OsString::from));
+        once.push(COMMAND.into());
+        // Neither our options nor a claim above us are theirs.
+        let ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"DOUBLETAP_");
+        let environment = env::vars_os().filter(|(name, _)| !ours(name)).collect();
+        Ok(Self { folder, environment, once, processes, began: Instant::now() })
+    }
+
+    fn race(&self, signals: &mut Signals) -> anyhow::Result<Raced> {
+        let naive = ["/bin/sh", "-c", NAIVE].map(OsString::from);
+        let once = match self.herd("once", &self.once, self.processes, signals)? {
+            Ok(ends) => ends,
+            Err(raced) => return Ok(raced),
+        };
+        let again = match self.herd("again", &self.once, 1, signals)? {
+            Ok(ends) => ends,
+            Err(raced) => return Ok(raced),
+        };
+        if let Err(raced) = self.herd("naive", &naive, self.processes, signals)? {
+            return Ok(raced);
+        }
+        let count = |outcome| once.iter().filter(|end| **end == Outcome::Exited(outcome)).count();
+        let ran = self.lines("ran");
+        let document = RaceDocument {
+            processes: self.processes,
+            folder: self.folder.parent().unwrap_or(self.folder).display().to_string(),
+            doubletap_ran: ran,
+            doubletap_replayed: count(0).saturating_sub(ran),
+            doubletap_busy: count(exit::BUSY),
+            replay_is_exact: self.all_said_the_same(&once, &again),
+            naive: NAIVE,
+            naive_ran: self.lines("naive"),
+        };
+        Ok(Raced::Over(self.judge(&document, &once), Some(document)))
+    }
+
+    /// How each member of a herd ended; or, if they did not, what comes of that.
+    fn herd(
+        &self,
+        name: &str,
+        argv: &[OsString],
+        number: usize,
+        signals: &mut Signals,
+    ) -> io::Result<Result<Vec<Outcome>, Raced>> {
+        let environment = &*self.environment;
+        let errand = Errand { argv, environment, folder: self.folder, name };
+        Ok(match herd::run(&errand, number, self.began + LIMIT, signals)? {
+            Gathered::All(ends) => Ok(ends),
+            Gathered::Told(signal) => {
+                Err(Raced::Told(u8::try_from(signal as i32).unwrap_or(u8::MAX)))
+            }
+            Gathered::TooLong => {
+                let limit = LIMIT.as_secs();
+                let found = format!("the processes ({name}) had not ended after {limit}s");
+                Err(Raced::Over(Finding::bad(CHECK, found, "try a smaller --race"), None))
+            }
+        })
+    }
+
+    fn judge(&self, document: &RaceDocument, ends: &[Outcome]) -> Finding {
+        let told = told(document, self.began.elapsed());
+        let expected = [Outcome::Exited(0), Outcome::Exited(exit::BUSY)];
+        if let Some(at) = ends.iter().position(|end| !expected.contains(end)) {
+            let why = self.said(&format!("once-{at}.err"));
+            let line = String::from_utf8_lossy(&why).lines().next().unwrap_or("").to_owned();
+            let found = format!("{told}; one ended with {}: {line}", ends[at]);
+            return Finding::bad(CHECK, found, "what it said names the remedy");
+        }
+        if document.doubletap_ran != 1 {
+            let found = format!("{told}; exactly one must");
+            return Finding::bad(CHECK, found, "keep the store on a local disk of this machine");
+        }
+        if !document.replay_is_exact {
+            let found = format!("{told}; a replay gave other bytes than the run");
+            return Finding::bad(CHECK, found, "keep the store on a local disk of this machine");
+        }
+        Finding::ok(CHECK, told)
+    }
+
+    /// Whether a call afterwards, and all that ended well, said what the command did.
+    fn all_said_the_same(&self, ends: &[Outcome], again: &[Outcome]) -> bool {
+        let said = self.said("again-0.out");
+        let ended_well = (0..).zip(ends).filter(|(_, end)| **end == Outcome::Exited(0));
+        again == [Outcome::Exited(0)]
+            && !said.is_empty()
+            && ended_well.into_iter().all(|(at, _)| self.said(&format!("once-{at}.out")) == said)
+    }
+
+    /// What is in a file; nothing if it is not there.
+    fn said(&self, name: &str) -> Vec<u8> {
+        fs::read(self.folder.join(name)).unwrap_or_default()
+    }
+
+    fn lines(&self, name: &str) -> usize {
+        self.said(name).split(|byte| *byte == b'\n').skip(1).count()
+    }
+}
