@@ -28,6 +28,7 @@ macro_rules! every_store {
 
 mod claiming;
 mod completion;
+mod examining;
 mod fences;
 mod forgetting;
 mod leases;

@@ -6,6 +6,7 @@
 //! what the design page documents.
 
 mod call;
+mod checkup;
 pub(crate) mod counting;
 pub(crate) mod crontab;
 pub(crate) mod damage;

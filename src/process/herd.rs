@@ -2,16 +2,17 @@
 //!
 //! They are no commands of anybody's: nothing is recorded, and each is a shell that
 //! waits at the end of a pipe and then becomes what it is to be. None outlives its
-//! herd: whatever ends it, they are ended by their ids and reaped.
+//! herd: each leads a group of its own, which is ended by its id, and is reaped.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read as _};
 use std::os::fd::AsFd as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::claim::outcome::Outcome;
@@ -102,6 +103,8 @@ impl Herd {
         command.args(["-c", MEMBER]).arg(format!("{}-{at}", errand.name)).args(errand.argv);
         command.env_clear().envs(errand.environment.iter().map(|(name, value)| (name, value)));
         command.current_dir(errand.folder).stdin(gate.try_clone()?).stdout(say.try_clone()?);
+        // With whom it starts, it ends.
+        command.process_group(0);
         self.members.push(Member { child: command.spawn()?, ended: None });
         Ok(())
     }
@@ -167,7 +170,7 @@ impl Herd {
         for member in self.members.iter().filter(|member| member.ended.is_none()) {
             if let Ok(pid) = i32::try_from(member.child.id()) {
                 // It is not reaped yet, so the number is still its own.
-                let _ = kill(Pid::from_raw(pid), signal);
+                let _ = killpg(Pid::from_raw(pid), signal);
             }
         }
     }

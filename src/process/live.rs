@@ -271,3 +271,24 @@ mod locks {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_of_the_locks_sees_them_and_makes_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db.live");
+        assert_eq!(try_locks(&path).unwrap(), Trial::NoFile);
+        assert!(!path.exists());
+        let file = create(&path).unwrap();
+        assert_eq!(try_locks(&path).unwrap(), Trial::Seen);
+        // Another trial is on, and a claim lives.
+        for fence in [NOBODY, Fence(1)] {
+            assert!(matches!(locks::try_exclusive(&file, fence), Ok(locks::Taken::Yes)));
+        }
+        assert_eq!(try_locks(&path).unwrap(), Trial::Seen);
+        assert!(locks::is_held(&File::open(&path).unwrap(), Fence(1)).unwrap());
+    }
+}

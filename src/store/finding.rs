@@ -61,7 +61,7 @@ impl Finding {
     /// What cannot be used or looked at.
     #[must_use]
     pub fn of_error(check: &'static str, error: &StoreError) -> Self {
-        let (found, remedy) = (error.what().to_owned(), error.remedy().map(str::to_owned));
-        Self { check, grade: Grade::Bad, found, remedy }
+        let remedy = error.remedy().unwrap_or("try again, or name another store with --store");
+        Self::bad(check, error.what(), remedy)
     }
 }

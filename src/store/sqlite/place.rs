@@ -94,7 +94,7 @@ pub(super) fn typed(path: &Path) -> String {
 }
 
 pub(super) fn unreadable(path: &Path, why: &io::Error) -> StoreError {
-    refused(format!("the store {} cannot be reached: {why}", path.display()))
+    refused(format!("the store {} cannot be reached: {why}", path.display())).with_remedy(ANOTHER)
 }
 
 fn refused(message: String) -> StoreError {

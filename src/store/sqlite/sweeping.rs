@@ -24,7 +24,7 @@ fn same_key(one: &str, other: &str) -> String {
 
 /// Whether a later attempt took the place of a record: any ordinary one did,
 /// and a `--rerun` by succeeding.
-fn replaced_by(later: &str, record: &str) -> String {
+pub(super) fn replaced_by(later: &str, record: &str) -> String {
     format!(
         "{} AND {later}.generation > {record}.generation AND ({later}.rerun = 0 OR {later}.state = 'done')",
         same_key(later, record)

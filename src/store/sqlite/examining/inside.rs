@@ -12,13 +12,14 @@ use rusqlite::Connection;
 use super::super::open::{is_foreign, version};
 use super::super::place::{beside, typed};
 use super::super::schema::NEWEST;
+use super::super::sweeping::replaced_by;
 use super::super::{SqliteStore, spool};
 use crate::claim::duration;
 use crate::claim::fence::Fence;
 use crate::claim::id::Token;
 use crate::claim::size;
 use crate::claim::time::WallMs;
-use crate::store::{Finding, StoreError};
+use crate::store::{Finding, StoreError, Trouble};
 use crate::text::quote;
 
 /// A log of ordinary work has some 200 frames of 4 KiB at the most, and is cut to
@@ -80,14 +81,18 @@ impl SqliteStore {
     }
 
     fn examine_integrity(&self) -> Result<Finding, StoreError> {
-        let faults: Vec<String> = self.read(|connection| {
+        let checked: Result<Vec<String>, StoreError> = self.read(|connection| {
             let mut statement = connection.prepare(&format!("PRAGMA integrity_check({FAULTS})"))?;
             let faults = statement.query_map([], |row| row.get(0))?;
             faults.collect()
-        })?;
-        if faults == ["ok"] {
-            return Ok(Finding::ok("integrity", "every page and index is whole"));
-        }
+        });
+        let faults = match checked {
+            Ok(faults) if faults == ["ok"] => {
+                return Ok(Finding::ok("integrity", "every page and index is whole"));
+            }
+            Err(why) if why.trouble() == Trouble::Damaged => vec![why.what().to_owned()],
+            other => other?,
+        };
         let told: String = faults.join(", ").chars().take(TOLD).collect();
         let path = typed(&self.path);
         Ok(Finding::bad(
@@ -127,7 +132,7 @@ impl SqliteStore {
             return Finding::ok("log length", told);
         }
         Finding::note(
-            "log",
+            "log length",
             format!(
                 "{told}, which slows every call down: a large write has just ended, or somebody holds the store open"
             ),
@@ -185,16 +190,21 @@ impl SqliteStore {
         })
     }
 
-    /// Records whose output is neither in the tables nor in a file.
+    /// Records in force whose output is neither in the tables nor in a file.
     fn lost_outputs(&self) -> Result<Vec<Lost>, StoreError> {
+        let now = self.clock.now().wall;
         let elsewhere = |connection: &Connection| -> rusqlite::Result<Vec<Lost>> {
-            let mut statement = connection.prepare(
-                "SELECT fence, token, namespace, key FROM attempt
+            let mut statement = connection.prepare(&format!(
+                "SELECT fence, token, namespace, key FROM attempt AS record
                  WHERE state = 'done' AND output_bytes > 0
-                 AND NOT EXISTS (SELECT 1 FROM output WHERE output.fence = attempt.fence)",
-            )?;
-            let rows = statement
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+                 AND (expires_ms IS NULL OR expires_ms > ?)
+                 AND NOT EXISTS (SELECT 1 FROM output WHERE output.fence = record.fence)
+                 AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {})",
+                replaced_by("later", "record")
+            ))?;
+            let rows = statement.query_map([now.0], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?;
             rows.collect()
         };
         let is_missing = |(fence, token, ..): &Lost| {
