@@ -34,6 +34,15 @@ fn whatever_makes_a_store_unusable_is_bad_and_has_a_remedy() {
 }
 
 #[test]
+fn a_pipe_in_place_of_a_store_is_bad_and_not_waited_for() {
+    let scene = Scene::new();
+    fs::rename(scene.path("gate"), scene.store()).unwrap();
+    let checkup = scene.examined();
+    assert_eq!(checkup.status, 1);
+    assert!(checkup.found("store", "bad").contains("not a file"), "{}", checkup.document);
+}
+
+#[test]
 fn a_file_that_others_may_write_or_read_is_mended_by_what_is_to_be_typed() {
     let scene = Scene::new();
     scene.once("k").sh("true").run();
@@ -155,7 +164,9 @@ fn a_folder_on_a_read_only_medium_is_bad() {
     let script = r#"
         mount --bind "$STATE" "$STATE" && mount -o remount,ro,bind "$STATE" || exit 99
         exec "$@""#;
-    assert_says(&examined_after(&scene, script), "folder", "bad", "Read-only");
+    let document = examined_after(&scene, script);
+    assert_says(&document, "folder", "bad", "Read-only");
+    assert_eq!(document["verdict"], "bad");
 }
 
 #[test]

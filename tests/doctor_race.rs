@@ -52,6 +52,17 @@ fn neither_options_in_variables_nor_a_claim_above_are_the_racers() {
 }
 
 #[test]
+fn the_umask_is_no_obstacle() {
+    for umask in ["000", "777"] {
+        let scene = Scene::new();
+        let call = scene.call("doctor --race 3");
+        let call = call.through_sh(&format!(r#"umask {umask}; exec "$@""#));
+        let text = call.any_stdout().run().text();
+        assert!(text.contains("doubletap: 1 of 3 ran"), "{text}");
+    }
+}
+
+#[test]
 fn told_to_end_it_ends_everybody_and_leaves_nothing() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let scene = Scene::new();

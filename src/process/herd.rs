@@ -47,7 +47,7 @@ pub enum Gathered {
 }
 
 /// What a member is at first: it says that it is there, and waits.
-const MEMBER: &str = r#"echo; exec >"$0.out" 2>"$0.err"; read -r go; exec "$@""#;
+const MEMBER: &str = r#"umask 077; echo; exec >"$0.out" 2>"$0.err"; read -r go; exec "$@""#;
 
 /// How long a member that is told to end may take before it is killed.
 const GRACE: Duration = Duration::from_secs(2);

@@ -4,8 +4,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,12 @@ const CHECK: &str = "race";
 
 /// All of it takes no longer.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// What to do about one that did not come to its end.
+const SMALLER: &str = "try again, or a smaller --race";
+
+/// What to do about one that was lost.
+const ELSEWHERE: &str = "keep the store on a local disk of this machine";
 
 /// The command under doubletap: it leaves a line, and says something that no other
 /// run of it would.
@@ -52,22 +59,27 @@ pub(super) fn run(store: &Path, processes: usize) -> anyhow::Result<Raced> {
     Ok(match (told, raced) {
         (Some(signal), _) => Raced::Told(signal),
         (None, Ok(raced)) => raced,
-        (None, Err(why)) => Raced::Over(
-            Finding::bad(CHECK, format!("it could not be run: {why:#}"), "try a smaller --race"),
-            None,
-        ),
+        (None, Err(why)) => {
+            Raced::Over(Finding::bad(CHECK, format!("it could not be run: {why:#}"), SMALLER), None)
+        }
     })
 }
 
-/// A folder of its own on the store's file system, if there is one already that is
-/// not another user's.
+/// A folder of its own beside the store, where that can be, and not as root in another
+/// user's folder; else where temporary files are.
 fn place(store: &Path) -> io::Result<TempDir> {
     let mut named = tempfile::Builder::new();
     named.prefix(".doubletap-race-");
-    match store.parent() {
-        Some(folder) if folder.is_dir() && !host::is_guest_of(folder) => named.tempdir_in(folder),
+    let made = match store.parent() {
+        Some(folder) if folder.is_dir() && !host::is_guest_of(folder) => {
+            // One that cannot be written has a finding of its own.
+            named.tempdir_in(folder).or_else(|_| named.tempdir())
+        }
         _ => named.tempdir(),
-    }
+    }?;
+    // Whatever the umask.
+    fs::set_permissions(made.path(), Permissions::from_mode(0o700))?;
+    Ok(made)
 }
 
 /// Where it takes place.
@@ -138,7 +150,7 @@ impl<'a> Ring<'a> {
             Gathered::TooLong => {
                 let limit = LIMIT.as_secs();
                 let found = format!("the processes ({name}) had not ended after {limit}s");
-                Err(Raced::Over(Finding::bad(CHECK, found, "try a smaller --race"), None))
+                Err(Raced::Over(Finding::bad(CHECK, found, SMALLER), None))
             }
         })
     }
@@ -154,11 +166,11 @@ impl<'a> Ring<'a> {
         }
         if document.doubletap_ran != 1 {
             let found = format!("{told}; exactly one must");
-            return Finding::bad(CHECK, found, "keep the store on a local disk of this machine");
+            return Finding::bad(CHECK, found, ELSEWHERE);
         }
         if !document.replay_is_exact {
             let found = format!("{told}; a replay gave other bytes than the run");
-            return Finding::bad(CHECK, found, "keep the store on a local disk of this machine");
+            return Finding::bad(CHECK, found, ELSEWHERE);
         }
         Finding::ok(CHECK, told)
     }

@@ -35,7 +35,9 @@ pub fn examine_place(path: &Path) -> Vec<Finding> {
         Ok(metadata) => {
             let owner = metadata.uid();
             findings.push(file(path, &folder, &metadata));
-            findings.extend(journal(path));
+            if metadata.is_file() {
+                findings.extend(journal(path));
+            }
             findings.extend(COMPANIONS.iter().filter_map(|of| companion(path, of, owner)));
             findings.extend(unindexed_log(path, owner));
         }
@@ -190,7 +192,7 @@ fn in_folder(folder: &Path) -> Finding {
         return Finding::bad("folder", found, place::ANOTHER);
     }
     if there != folder {
-        if folder.exists() {
+        if fs::metadata(folder).is_ok_and(|found| !found.is_dir()) {
             return Finding::bad("folder", format!("{shown} is not a folder"), place::ANOTHER);
         }
         return Finding::ok(
