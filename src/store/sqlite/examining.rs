@@ -269,8 +269,8 @@ fn free_space(folder: &Path) -> Finding {
             return Finding::bad(check, found, format!("df -h {shown}"));
         }
     };
-    #[expect(clippy::useless_conversion, reason = "as wide as the system has them")]
-    let free = u64::from(found.blocks_available()).saturating_mul(found.fragment_size().into());
+    let free = u128::from(found.blocks_available()) * u128::from(found.fragment_size());
+    let free = u64::try_from(free).unwrap_or(u64::MAX);
     let told = for_people(free);
     let remedy = || format!("free some space, see: df -h {shown}");
     match free {
