@@ -22,7 +22,7 @@ use crate::claim::time::WallMs;
 use crate::store::{Finding, StoreError, Trouble};
 use crate::text::quote;
 
-/// A log of ordinary work has some 200 frames of 4 KiB at the most, and is cut to
+/// A log of ordinary work has some 200 frames, of 4 KiB or less, at the most, and is cut to
 /// 1 MiB after a large write.
 const LONG_LOG: u64 = 4 << 20;
 
