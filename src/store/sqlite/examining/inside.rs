@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::super::open::{is_foreign, version};
 use super::super::place::{beside, typed};
-use super::super::schema::NEWEST;
+use super::super::schema::{APPLICATION_ID, NEWEST};
 use super::super::sweeping::replaced_by;
 use super::super::{SqliteStore, spool};
 use crate::claim::duration;
@@ -94,14 +94,17 @@ impl SqliteStore {
             other => other?,
         };
         let told: String = faults.join(", ").chars().take(TOLD).collect();
+        Ok(Finding::bad("integrity", format!("the file is damaged: {told}"), self.salvage()))
+    }
+
+    /// Saves into another file what can still be read. (Not by `.recover`, which fails
+    /// in the sqlite3 of Debian 12.) A dump that met damage ends by undoing all, and
+    /// leaves out what says that a file is a store.
+    fn salvage(&self) -> String {
         let path = typed(&self.path);
-        Ok(Finding::bad(
-            "integrity",
-            format!("the file is damaged: {told}"),
-            format!(
-                "restore a copy, or save what is left: sqlite3 {path} .recover | sqlite3 {path}.recovered"
-            ),
-        ))
+        format!(
+            "restore a copy, or save what is left: (umask 077; {{ echo 'PRAGMA auto_vacuum = 2;'; sqlite3 {path} .dump | sed '$s/^ROLLBACK.*/COMMIT;/'; echo 'PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {NEWEST}; PRAGMA journal_mode = WAL;'; }} | sqlite3 {path}.saved)"
+        )
     }
 
     fn examine_vacuum(&self) -> Result<Finding, StoreError> {
@@ -196,7 +199,7 @@ impl SqliteStore {
         let elsewhere = |connection: &Connection| -> rusqlite::Result<Vec<Lost>> {
             let mut statement = connection.prepare(&format!(
                 "SELECT fence, token, namespace, key FROM attempt AS record
-                 WHERE state = 'done' AND output_bytes > 0
+                 WHERE state = 'done' AND output_bytes IS NOT NULL
                  AND (expires_ms IS NULL OR expires_ms > ?)
                  AND NOT EXISTS (SELECT 1 FROM output WHERE output.fence = record.fence)
                  AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {})",
