@@ -6,6 +6,7 @@ pub mod document;
 pub mod line;
 pub mod log;
 pub mod metrics;
+pub mod progress;
 pub mod sentences;
 pub mod stats;
 pub mod table;

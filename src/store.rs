@@ -207,11 +207,13 @@ pub trait Store: Send {
     /// When the store cannot be read.
     fn longest_lease(&mut self) -> Result<Duration, StoreError>;
 
-    /// Removes finished keys, in bounded batches, oldest first.
+    /// Removes finished keys, in bounded batches, oldest first, and gives their space
+    /// back. Nobody else waits for long: the lock is left alone between two batches.
+    /// `told` hears what has gone so far, after each.
     ///
     /// # Errors
     /// When the store cannot be written.
-    fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError>;
+    fn sweep(&mut self, sweep: &Sweep, told: &mut dyn FnMut(Swept)) -> Result<Swept, StoreError>;
 
     /// Puts in order what writing has left behind. To be called when nobody
     /// waits for the caller any more; never fails and never waits.

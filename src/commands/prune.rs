@@ -4,6 +4,7 @@ use crate::claim::duration::for_people;
 use crate::cli::PruneArgs;
 use crate::exit::{Ending, Refusal};
 use crate::report::document::SweepDocument;
+use crate::report::progress::Progress;
 use crate::store::{Promised, Store as _, Sweep, SweepMode, Swept};
 
 use super::context::{Context, print_answer};
@@ -22,11 +23,16 @@ pub(super) fn run(context: &Context, args: &PruneArgs) -> anyhow::Result<Ending>
                 ))
                 .into());
             }
-            store.sweep(&Sweep {
+            let sweep = Sweep {
                 namespace: context.named_namespace().cloned(),
                 older_than: args.older_than,
                 promised: if args.force { Promised::Included } else { Promised::Spared },
                 mode: if args.dry_run { SweepMode::Count } else { SweepMode::Remove },
+            };
+            let done = if args.dry_run { "counted" } else { "removed" };
+            let mut progress = Progress::new(context.voice);
+            store.sweep(&sweep, &mut |so_far| {
+                progress.show(|| format!("{} keys {done} so far", so_far.keys));
             })?
         }
     };

@@ -28,6 +28,12 @@ impl Voice {
         Self { volume }
     }
 
+    /// Whether only errors are said.
+    #[must_use]
+    pub fn is_quiet(self) -> bool {
+        self.volume == Volume::Quiet
+    }
+
     /// Says what went wrong.
     pub fn warn(self, sentence: &str) {
         // Nobody is left to be told if standard error is gone.
@@ -36,7 +42,7 @@ impl Voice {
 
     /// Says what the caller may want to know.
     pub fn note(self, sentence: &str) {
-        if self.volume != Volume::Quiet {
+        if !self.is_quiet() {
             self.warn(sentence);
         }
     }

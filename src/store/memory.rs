@@ -343,7 +343,7 @@ impl Store for MemoryStore {
         Ok(leases.max().unwrap_or_default())
     }
 
-    fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
+    fn sweep(&mut self, sweep: &Sweep, told: &mut dyn FnMut(Swept)) -> Result<Swept, StoreError> {
         let mut rows = self.lock();
         let now = self.clock.now();
         let mut swept = Swept::default();
@@ -368,6 +368,7 @@ impl Store for MemoryStore {
             }
             rows.chains.retain(|_, chain| !chain.is_empty());
         }
+        told(swept);
         Ok(swept)
     }
 

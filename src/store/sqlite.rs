@@ -17,9 +17,11 @@ mod place;
 mod reading;
 mod rows;
 mod schema;
+mod shrinking;
 mod spool;
 mod steps;
 mod surveying;
+mod sweepable;
 mod sweeping;
 mod tidying;
 
@@ -213,8 +215,8 @@ impl Store for SqliteStore {
         self.read_longest_lease()
     }
 
-    fn sweep(&mut self, sweep: &Sweep) -> Result<Swept, StoreError> {
-        self.sweep_in_batches(sweep)
+    fn sweep(&mut self, sweep: &Sweep, told: &mut dyn FnMut(Swept)) -> Result<Swept, StoreError> {
+        self.sweep_in_batches(sweep, told)
     }
 
     fn tidy(&mut self) {

@@ -1,5 +1,6 @@
 //! What callers say to a store, and what it answers.
 
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use crate::claim::attempt::{Attempt, Promise};
@@ -157,6 +158,13 @@ pub struct Swept {
     pub keys: u64,
     /// Their attempts.
     pub attempts: u64,
+}
+
+impl AddAssign for Swept {
+    fn add_assign(&mut self, more: Self) {
+        self.keys += more.keys;
+        self.attempts += more.attempts;
+    }
 }
 
 /// A key and its attempts, newest first.

@@ -216,7 +216,7 @@ impl Stage {
 
     /// Sweeps.
     pub(super) fn sweep(&mut self, sweep: &Sweep) -> Swept {
-        self.store.sweep(sweep).unwrap()
+        self.store.sweep(sweep, &mut |_| ()).unwrap()
     }
 
     /// The key of every chain, newest first.

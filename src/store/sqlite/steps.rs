@@ -24,6 +24,17 @@ pub(super) enum Sync {
     Normal,
 }
 
+/// About how long the first pause of a caller who waits for a lock is, in µs.
+const FIRST_PAUSE: u64 = 250;
+
+/// How often the pause is doubled.
+const DOUBLINGS: i32 = 5;
+
+/// The longest pause of a caller who waits for a lock: whoever leaves it alone for
+/// this long leaves it to all of them.
+pub(super) const LONGEST_PAUSE: Duration =
+    Duration::from_micros((FIRST_PAUSE << DOUBLINGS) * 3 / 2);
+
 /// How long to wait for other programs' locks; shared with the busy handler of
 /// the connection.
 #[derive(Clone)]
@@ -69,7 +80,7 @@ impl Patience {
         if left.is_zero() {
             return false;
         }
-        let step = 250_u64 << tries.clamp(0, 5);
+        let step = FIRST_PAUSE << tries.clamp(0, DOUBLINGS);
         let pause = step / 2 + RandomState::new().build_hasher().finish() % step;
         thread::sleep(Duration::from_micros(pause).min(left));
         true

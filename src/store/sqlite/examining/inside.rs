@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use super::super::open::{is_foreign, version};
 use super::super::place::{beside, typed};
 use super::super::schema::{APPLICATION_ID, NEWEST};
-use super::super::sweeping::replaced_by;
+use super::super::sweepable::replaced_by;
 use super::super::{SqliteStore, spool};
 use crate::claim::duration;
 use crate::claim::fence::Fence;

@@ -1,0 +1,135 @@
+//! What a sweep takes, as conditions of SQL.
+//!
+//! Each is walked in the order of the fences, which is the order in which attempts
+//! began, and a bounded number of rows at a time.
+
+/// Whether two rows belong to one key.
+fn same_key(one: &str, other: &str) -> String {
+    format!(
+        "{one}.kind = {other}.kind AND {one}.namespace = {other}.namespace AND {one}.key = {other}.key"
+    )
+}
+
+/// Whether a later attempt took the place of a record: any ordinary one did,
+/// and a `--rerun` by succeeding.
+pub(super) fn replaced_by(later: &str, record: &str) -> String {
+    format!(
+        "{} AND {later}.generation > {record}.generation AND ({later}.rerun = 0 OR {later}.state = 'done')",
+        same_key(later, record)
+    )
+}
+
+/// Whether a row is the newest of a finished key that goes whole. A key is
+/// spared while processes of it may be about that nobody has looked for, and
+/// while a promised record of it is in force: under a rerun that failed
+/// lies one. (Its rows are looked up once for all of that: a sweep does little else.)
+fn goes_whole(newest: &str) -> String {
+    format!(
+        "{newest}.kind = 'once' AND {newest}.state IN ('done', 'failed', 'forgotten')
+        AND {newest}.ended_ms < :horizon
+        AND NOT EXISTS (SELECT 1 FROM attempt AS other WHERE {same}
+            AND (other.generation > {newest}.generation
+            OR (other.emptied = 0 AND other.state IN ('interrupted', 'forgotten'))
+            OR (NOT :promised AND other.state = 'done' AND other.promised = 1
+                AND (other.expires_ms IS NULL OR other.expires_ms > :now)
+                AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {replaced}))))",
+        same = same_key("other", newest),
+        replaced = replaced_by("later", "other"),
+    )
+}
+
+/// One of the two things that a sweep takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// Finished keys, whole. The rows are their newest attempts.
+    Keys,
+    /// Ended attempts of other keys that a later one of another operation has
+    /// replaced: a hot key would otherwise keep every output. Processes that nobody
+    /// has looked for are not let go of, and neither are reruns that came to
+    /// nothing while they are the newest.
+    Replaced,
+}
+
+/// The rows of a batch.
+const BATCH: &str = "row.fence BETWEEN :first AND :last";
+
+impl Taken {
+    /// The next `:limit` rows after the fence `:after` that look as if they may go,
+    /// with the bytes of their output. (An index would find what is old in no order,
+    /// and read all of it each time.)
+    pub(super) fn promising(self) -> String {
+        format!(
+            "SELECT row.fence, ifnull(row.output_bytes, 0) FROM attempt AS row NOT INDEXED
+            WHERE row.fence > :after AND {} ORDER BY row.fence LIMIT :limit",
+            self.look()
+        )
+    }
+
+    /// How many keys go, and how many attempts.
+    pub(super) fn tally(self) -> String {
+        let (keys, attempts) = match self {
+            Self::Keys => (
+                "count(*)",
+                format!(
+                    "total((SELECT count(*) FROM attempt AS other WHERE {}))",
+                    same_key("other", "row")
+                ),
+            ),
+            Self::Replaced => ("0", "count(*)".to_owned()),
+        };
+        format!(
+            "SELECT {keys}, CAST({attempts} AS INTEGER) FROM attempt AS row NOT INDEXED
+            WHERE {BATCH} AND {}",
+            self.condition()
+        )
+    }
+
+    /// The keys that go of which there are older attempts.
+    pub(super) fn several() -> String {
+        format!(
+            "SELECT row.kind, row.namespace, row.key FROM attempt AS row NOT INDEXED
+            WHERE {BATCH} AND row.generation > 1 AND {}",
+            Self::Keys.condition()
+        )
+    }
+
+    /// Removes what goes, if it still may.
+    pub(super) fn removal(self) -> String {
+        format!("DELETE FROM attempt AS row NOT INDEXED WHERE {BATCH} AND {}", self.condition())
+    }
+
+    /// What can be said of a row without another.
+    fn look(self) -> &'static str {
+        match self {
+            Self::Keys => {
+                "row.kind = 'once' AND row.state IN ('done', 'failed', 'forgotten')
+                AND row.ended_ms < :horizon
+                AND (:namespace IS NULL OR row.namespace = :namespace)"
+            }
+            Self::Replaced => {
+                "row.kind = 'once' AND row.state IN ('done', 'failed', 'interrupted', 'forgotten')
+                AND row.ended_ms < :horizon
+                AND (:namespace IS NULL OR row.namespace = :namespace)
+                AND (row.emptied = 1 OR row.state IN ('done', 'failed'))"
+            }
+        }
+    }
+
+    fn condition(self) -> String {
+        let rest = match self {
+            Self::Keys => goes_whole("row"),
+            Self::Replaced => format!(
+                "EXISTS (SELECT 1 FROM attempt AS later
+                    WHERE {later} AND later.generation > row.generation
+                    AND later.operation <> row.operation
+                    AND (later.rerun = 0 OR later.state = 'done'
+                        OR (row.rerun = 1 AND row.state <> 'done')))
+                AND NOT EXISTS (SELECT 1 FROM attempt AS newest WHERE {newest} AND {whole})",
+                later = same_key("later", "row"),
+                newest = same_key("newest", "row"),
+                whole = goes_whole("newest"),
+            ),
+        };
+        format!("{} AND {rest}", self.look())
+    }
+}
