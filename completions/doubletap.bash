@@ -59,7 +59,7 @@ _doubletap() {
 
     case "${cmd}" in
         doubletap)
-            opts="-q -v -h -V --store --namespace --quiet --verbose --log --source --store-timeout --help --version once lease show logs list forget complete prune stats completions keygen"
+            opts="-q -v -h -V --store --namespace --quiet --verbose --log --source --store-timeout --help --version once lease show logs list forget complete prune stats doctor completions keygen"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -217,7 +217,18 @@ _doubletap() {
                     return 0
                     ;;
                 --log)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
                     COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --source)

@@ -40,6 +40,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand complete 'Say how an interrupted attempt ended'
             cand prune 'Remove old records'
             cand stats 'Count keys, attempts and calls, and say how long they take'
+            cand doctor 'Look for what is wrong with the store and the machine, and change nothing'
             cand completions 'Print the completions of a shell'
             cand keygen 'Print a random key'
         }
@@ -222,6 +223,21 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --prometheus 'Print metrics in the text format of Prometheus'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
+        }
+        &'doubletap;doctor'= {
+            cand --store 'Keep the state in this file'
+            cand --namespace 'Separate equal keys [default: default]'
+            cand --log 'Append one JSON line for each `once` and `lease` to this file'
+            cand --source 'Label the caller in the report'
+            cand --store-timeout 'Wait this long for the store itself [default: 10s]'
+            cand --race 'Have N processes at once ask for one key, and as many test for a file, and count'
+            cand -q 'Say nothing about a busy key or a take-over'
+            cand --quiet 'Say nothing about a busy key or a take-over'
+            cand -v 'Say on stderr what happened, replays included'
+            cand --verbose 'Say on stderr what happened, replays included'
+            cand --json 'Print one JSON document'
+            cand -h 'Print help'
+            cand --help 'Print help'
         }
         &'doubletap;completions'= {
             cand --store 'Keep the state in this file'

@@ -42,6 +42,7 @@ complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "forget" -d 'Dro
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "complete" -d 'Say how an interrupted attempt ended'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "prune" -d 'Remove old records'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "stats" -d 'Count keys, attempts and calls, and say how long they take'
+complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "doctor" -d 'Look for what is wrong with the store and the machine, and change nothing'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "completions" -d 'Print the completions of a shell'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "keygen" -d 'Print a random key'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l store -d 'Keep the state in this file' -r -F
@@ -190,6 +191,16 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -s v -l verbo
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l prometheus -d 'Print metrics in the text format of Prometheus'
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l namespace -d 'Separate equal keys [default: default]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l log -d 'Append one JSON line for each `once` and `lease` to this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l source -d 'Label the caller in the report' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l store-timeout -d 'Wait this long for the store itself [default: 10s]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l race -d 'Have N processes at once ask for one key, and as many test for a file, and count' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s q -l quiet -d 'Say nothing about a busy key or a take-over'
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s v -l verbose -d 'Say on stderr what happened, replays included'
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l json -d 'Print one JSON document'
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l store -d 'Keep the state in this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l log -d 'Append one JSON line for each `once` and `lease` to this file' -r -F

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
