@@ -6,7 +6,7 @@
 //!     cargo bench --bench compare -- --quick             the same with fewer rounds
 //!     cargo bench --bench compare -- replay              the rows with "replay" in their name
 //!
-//! Prints markdown on stdout: the machine, then one table. It takes four minutes, and one with
+//! Prints markdown on stdout: the machine, then one table. It takes six minutes, and two with
 //! `--quick`; four gigabytes of disk have to be free, and two of memory should be. Each round
 //! measures ours and then the peer, so that both see the same moods of the machine; rounds before
 //! the first counted one warm up. `over` is a verdict and no failure; a process that fails, or a
@@ -17,6 +17,8 @@
 //! - `0.87×` is the median of the ratios of the rounds, ours over the peer's.
 //! - `+3.10 ms (p90 …, max …)` is by how much the median of our times exceeds the median of the
 //!   peer's, and the same of their 90th percentiles and of their maxima.
+//! - `longest +40.00 ms (median …, p99 …, of …)` is by how much the longest of our times exceeds the
+//!   median of the peer's, and how many of ours there are.
 //! - `p99 +1.20 ms (median …, max …)` is the difference of the two times of a round, of which the
 //!   99th percentile counts.
 //! - `RSS 7.2 MiB` is the most memory that a process of ours has had; see `compare/peak.rs`.
@@ -31,6 +33,7 @@
 //! - the `flock` idiom (`flock` is in util-linux, `sync` in coreutils) is what careful scripts do
 //!   by hand, a marker beside a lock file:
 //!   `flock F sh -c 'test -e M || { true && touch M && sync M; }'`.
+//! - `sqlite3` (package sqlite3) removes rows with one statement.
 //! - `tee`, `cat` and `sync` of coreutils move and keep a gigabyte.
 //! - we ourselves, in the rows that say how much one call may be in the way of another.
 //!
@@ -56,6 +59,8 @@ mod interrupt;
 mod lease;
 #[path = "compare/machine.rs"]
 mod machine;
+#[path = "compare/million.rs"]
+mod million;
 #[path = "compare/must.rs"]
 mod must;
 #[path = "compare/neighbour.rs"]

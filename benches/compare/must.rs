@@ -18,6 +18,8 @@ pub(crate) enum Must {
     /// The most by which a time of ours may exceed the peer's of the same round, in all but one
     /// round of a hundred.
     P99More(Duration),
+    /// The most by which the longest of our times may exceed the median of the peer's.
+    LongestMore(Duration),
 }
 
 /// A limit of something else than time, found out in rounds of its own that are not timed.
@@ -66,6 +68,19 @@ impl Must {
                 let words = format!("{} (p90 {p90}, max {max})", signed(more));
                 Found { words, verdict: Verdict::of(more <= most.as_secs_f64()) }
             }
+            Self::LongestMore(most) => {
+                let usual = median(&peer);
+                let at = |percent| signed(percentile(&ours, percent) - usual);
+                let longest = percentile(&ours, 100) - usual;
+                let words = format!(
+                    "longest {} (median {}, p99 {}, of {})",
+                    signed(longest),
+                    at(50),
+                    at(99),
+                    ours.len()
+                );
+                Found { words, verdict: Verdict::of(longest <= most.as_secs_f64()) }
+            }
             Self::P99More(most) => {
                 let more: Vec<f64> = zip(&ours, &peer).map(|(our, their)| our - their).collect();
                 let [p50, p99, max] = [50, 99, 100].map(|percent| percentile(&more, percent));
@@ -112,6 +127,7 @@ impl fmt::Display for Must {
             Self::Ratio(most) => write!(f, "≤ {most:.1}×"),
             Self::MedianMore(most) => write!(f, "≤ {} ms more", most.as_millis()),
             Self::P99More(most) => write!(f, "p99 ≤ {} ms more", most.as_millis()),
+            Self::LongestMore(most) => write!(f, "longest ≤ {} ms more", most.as_millis()),
         }
     }
 }

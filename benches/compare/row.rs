@@ -58,6 +58,7 @@ pub(crate) const BKT: Program = Program { name: "bkt", install: "cargo install b
 pub(crate) const FLOCK: Program = Program { name: "flock", install: "package util-linux" };
 pub(crate) const TEE: Program = Program { name: "tee", install: "package coreutils" };
 pub(crate) const CAT: Program = Program { name: "cat", install: "package coreutils" };
+pub(crate) const SQLITE: Program = Program { name: "sqlite3", install: "package sqlite3" };
 
 /// Numbers of rounds.
 pub(crate) struct Rounds {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::must::{Also, Must};
 use crate::row::{self, Rounds, Row, Sides};
-use crate::{gigabyte, idiom, lease, neighbour, once, waiter};
+use crate::{gigabyte, idiom, lease, million, neighbour, once, waiter};
 
 /// What a process may have in memory, however much passes through it.
 const MEMORY_KIB: u64 = 16 << 10;
@@ -103,5 +103,29 @@ pub(crate) const ROWS: &[Row] = &[
         also: Some(Also::Idle { most_switches: 2, spent: waiter::idle_for_name }),
         rounds: Rounds { warm_up: 5, full: 200, quick: 50 },
         sides: Sides::Together(waiter::wake_for_name),
+    },
+    Row {
+        name: "replay from 1,000,000 keys",
+        against: "the same from 10",
+        must: Must::Ratio(1.1),
+        also: None,
+        rounds: Rounds { warm_up: 20, full: 300, quick: 60 },
+        sides: Sides::Together(million::replay),
+    },
+    Row {
+        name: "prune of 1,000,000 keys",
+        against: "one `DELETE … WHERE` in `sqlite3`",
+        must: Must::Ratio(2.0),
+        also: None,
+        rounds: Rounds { warm_up: 0, full: 3, quick: 1 },
+        sides: Sides::InTurn { ours: million::prune, peer: million::delete, program: row::SQLITE },
+    },
+    Row {
+        name: "fresh `once` of `true` while 1,000,000 keys are pruned",
+        against: "the same alone",
+        must: Must::LongestMore(Duration::from_millis(100)),
+        also: None,
+        rounds: Rounds { warm_up: 0, full: 3, quick: 1 },
+        sides: Sides::Together(million::fresh_meanwhile),
     },
 ];

@@ -42,6 +42,32 @@ impl Store {
         command
     }
 
+    /// Returns `doubletap prune --older-than AGE` on this store.
+    pub(crate) fn prune_older_than(&self, age: &str) -> Command {
+        let mut command = self.doubletap();
+        command.args(["prune", "--older-than", age]);
+        command
+    }
+
+    /// Returns the path of its file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Makes it a copy of another whose log is empty.
+    pub(crate) fn replace_by(&self, other: &Self) -> Result<()> {
+        for suffix in ["", "-wal", "-shm", ".live"] {
+            let mut path = self.path.clone().into_os_string();
+            path.push(suffix);
+            // What is not there need not go.
+            let _ = fs::remove_file(path);
+        }
+        fs::copy(&other.path, &self.path).context("cannot copy the store")?;
+        // Neither side is to wait for what this has written.
+        nix::unistd::sync();
+        Ok(())
+    }
+
     /// Returns the path of the file whose bytes the holders of this store lock.
     pub(crate) fn live(&self) -> PathBuf {
         self.folder.join("doubletap.db.live")
