@@ -111,8 +111,8 @@ fn fill(store: &Store, keys: i64) -> Result<()> {
         .execute_batch(&format!(
             "CREATE TEMP TABLE one AS SELECT * FROM attempt;
              DELETE FROM attempt;
-             WITH RECURSIVE counted (number) AS
-                 (SELECT 1 UNION ALL SELECT number + 1 FROM counted WHERE number < {keys})
+             WITH RECURSIVE counted (nth) AS
+                 (SELECT 1 UNION ALL SELECT nth + 1 FROM counted WHERE nth < {keys})
              INSERT INTO attempt SELECT {values} FROM counted, one;
              DROP TABLE one;
              PRAGMA wal_checkpoint (TRUNCATE);"
@@ -127,8 +127,8 @@ fn values(database: &Connection, keys: i64) -> Result<String> {
     let mut names = database.prepare("SELECT name FROM pragma_table_info('attempt')")?;
     let names = names.query_map([], |row| row.get::<_, String>(0))?;
     let value = |name: String| match name.as_str() {
-        "fence" => format!("fence - {AGE} - {keys} + number"),
-        "key" => "printf('key-%07d', number)".to_owned(),
+        "fence" => format!("fence - {AGE} - {keys} + nth"),
+        "key" => "printf('key-%07d', nth)".to_owned(),
         at @ ("started_ms" | "ended_ms") => format!("{at} - {AGE}"),
         _ => name,
     };

@@ -22,18 +22,20 @@ pub(super) fn replaced_by(later: &str, record: &str) -> String {
 /// Whether a row is the newest of a finished key that goes whole. A key is
 /// spared while processes of it may be about that nobody has looked for, and
 /// while a promised record of it is in force: under a rerun that failed
-/// lies one. (Its rows are looked up once for all of that: a sweep does little else.)
+/// lies one. (Only of the newest are the others looked at: a key can have many.)
 fn goes_whole(newest: &str) -> String {
     format!(
         "{newest}.kind = 'once' AND {newest}.state IN ('done', 'failed', 'forgotten')
         AND {newest}.ended_ms < :horizon
-        AND NOT EXISTS (SELECT 1 FROM attempt AS other WHERE {same}
-            AND (other.generation > {newest}.generation
-            OR (other.emptied = 0 AND other.state IN ('interrupted', 'forgotten'))
+        AND NOT EXISTS (SELECT 1 FROM attempt AS later
+            WHERE {later} AND later.generation > {newest}.generation)
+        AND NOT EXISTS (SELECT 1 FROM attempt AS other WHERE {other}
+            AND ((other.emptied = 0 AND other.state IN ('interrupted', 'forgotten'))
             OR (NOT :promised AND other.state = 'done' AND other.promised = 1
                 AND (other.expires_ms IS NULL OR other.expires_ms > :now)
                 AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {replaced}))))",
-        same = same_key("other", newest),
+        later = same_key("later", newest),
+        other = same_key("other", newest),
         replaced = replaced_by("later", "other"),
     )
 }
@@ -124,9 +126,13 @@ impl Taken {
                     AND later.operation <> row.operation
                     AND (later.rerun = 0 OR later.state = 'done'
                         OR (row.rerun = 1 AND row.state <> 'done')))
-                AND NOT EXISTS (SELECT 1 FROM attempt AS newest WHERE {newest} AND {whole})",
+                AND NOT EXISTS (SELECT 1 FROM attempt AS newest WHERE {newest}
+                    AND newest.generation =
+                        (SELECT max(last.generation) FROM attempt AS last WHERE {last})
+                    AND {whole})",
                 later = same_key("later", "row"),
                 newest = same_key("newest", "row"),
+                last = same_key("last", "row"),
                 whole = goes_whole("newest"),
             ),
         };
