@@ -2,9 +2,10 @@
 //! and what is in a page it has. Their examples are run.
 //!
 //! `page` reads the source of a page, `program` says what is to be in it, `compare`
-//! complains, `overview` is about what one page alone has, and `examples` runs what a
-//! page shows.
+//! complains, `overview` and `answers` are about what a page or two alone have, and
+//! `examples` runs what a page shows.
 
+mod answers;
 mod compare;
 mod examples;
 mod overview;

@@ -48,6 +48,19 @@ impl Metrics {
         Self { samples }
     }
 
+    /// The names of the series, each with those of its labels: `name{label,label}`.
+    pub(crate) fn shapes(&self) -> BTreeSet<String> {
+        let shape = |series: &String| {
+            let (name, labels) = labels_of(series);
+            let labels: Vec<_> = labels.into_iter().map(|(label, _)| label).collect();
+            match labels.as_slice() {
+                [] => name.to_owned(),
+                labels => format!("{name}{{{}}}", labels.join(",")),
+            }
+        };
+        self.samples.keys().map(shape).collect()
+    }
+
     /// The value of a series, written as the text has it.
     #[track_caller]
     pub(crate) fn value(&self, series: &str) -> f64 {
