@@ -14,6 +14,9 @@ use crate::run;
 use crate::running::Running;
 use crate::store::Store;
 
+/// What is kept of the command: not the output.
+const KEPT: &[&str] = &["--no-output"];
+
 const KEYS: i64 = 1_000_000;
 const FEW: i64 = 10;
 /// How long ago they ended, and what is older than is to go, in ms.
@@ -29,7 +32,7 @@ pub(crate) fn replay() -> Result<MeasureBoth> {
     };
     let (many, few) = (prepare("replay-many", KEYS)?, prepare("replay-few", FEW)?);
     // In the middle of what is there.
-    let replay = |store: &Store, keys: i64| run::one(store.once(&key(keys / 2), &[], &["true"]));
+    let replay = |store: &Store, keys: i64| run::one(store.once(&key(keys / 2), KEPT, &["true"]));
     Ok(Box::new(move || {
         Ok(Times { ours: vec![replay(&many, KEYS)?], peer: vec![replay(&few, FEW)?] })
     }))
@@ -103,7 +106,7 @@ fn full(folder: &str) -> Result<Store> {
 
 /// Fills a store with so many records, all of its log in the file.
 fn fill(store: &Store, keys: i64) -> Result<()> {
-    run::one(store.once(&key(0), &[], &["true"]))?;
+    run::one(store.once(&key(0), KEPT, &["true"]))?;
     let database = Connection::open(store.path())?;
     database.pragma_update(None, "synchronous", "OFF")?;
     let values = values(&database, keys)?;

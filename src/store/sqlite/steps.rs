@@ -28,7 +28,7 @@ pub(super) enum Sync {
 const FIRST_PAUSE: u64 = 250;
 
 /// How often the pause is doubled.
-const DOUBLINGS: i32 = 5;
+const DOUBLINGS: i32 = 4;
 
 /// The longest pause of a caller who waits for a lock: whoever leaves it alone for
 /// this long leaves it to all of them.

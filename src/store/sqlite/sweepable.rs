@@ -19,24 +19,33 @@ pub(super) fn replaced_by(later: &str, record: &str) -> String {
     )
 }
 
-/// Whether a row is the newest of a finished key that goes whole. A key is
-/// spared while processes of it may be about that nobody has looked for, and
-/// while a promised record of it is in force: under a rerun that failed
-/// lies one. (Only of the newest are the others looked at: a key can have many.)
+/// Whether a row keeps its key from going: processes of it may be about that nobody
+/// has looked for, or it is a promised record that is in force.
+fn keeps(row: &str) -> String {
+    format!(
+        "(({row}.emptied = 0 AND {row}.state IN ('interrupted', 'forgotten'))
+        OR (NOT :promised AND {row}.state = 'done' AND {row}.promised = 1
+            AND ({row}.expires_ms IS NULL OR {row}.expires_ms > :now)
+            AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {})))",
+        replaced_by("later", row)
+    )
+}
+
+/// Whether a row is the newest of a finished key that goes whole. Any of the others
+/// can keep it: under a rerun that failed lies the record that is in force. (A key
+/// can have many, so they are looked at only under the newest; the first has none.)
 fn goes_whole(newest: &str) -> String {
     format!(
         "{newest}.kind = 'once' AND {newest}.state IN ('done', 'failed', 'forgotten')
-        AND {newest}.ended_ms < :horizon
+        AND {newest}.ended_ms < :horizon AND NOT {itself}
         AND NOT EXISTS (SELECT 1 FROM attempt AS later
             WHERE {later} AND later.generation > {newest}.generation)
-        AND NOT EXISTS (SELECT 1 FROM attempt AS other WHERE {other}
-            AND ((other.emptied = 0 AND other.state IN ('interrupted', 'forgotten'))
-            OR (NOT :promised AND other.state = 'done' AND other.promised = 1
-                AND (other.expires_ms IS NULL OR other.expires_ms > :now)
-                AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {replaced}))))",
+        AND ({newest}.generation = 1
+            OR NOT EXISTS (SELECT 1 FROM attempt AS other WHERE {same} AND {other}))",
+        itself = keeps(newest),
         later = same_key("later", newest),
-        other = same_key("other", newest),
-        replaced = replaced_by("later", "other"),
+        same = same_key("other", newest),
+        other = keeps("other"),
     )
 }
 

@@ -18,7 +18,7 @@ use crate::claim::time::Now;
 use crate::store::{Promised, StoreError, Sweep, SweepMode, Swept};
 
 /// How long one lock is held, as far as that can be foreseen.
-pub(super) const HELD: Duration = Duration::from_millis(40);
+pub(super) const HELD: Duration = Duration::from_millis(15);
 
 /// Rows of the first batch, and of any: of the next as many as the last one lets
 /// expect to take that long.
@@ -66,14 +66,10 @@ impl SqliteStore {
             }
         }
         if sweep.mode == SweepMode::Remove {
-            self.give_back_the_rest()?;
             // What is removed must not come back after power loss without its file.
-            let limit = self.patience.limit;
-            self.write(Sync::Full, limit, |step, _| {
-                step.execute("UPDATE store SET fence = fence + 1", [])?;
-                Ok(())
-            })?;
+            self.sync_log()?;
             self.remove_stray_spools()?;
+            self.give_back_the_rest()?;
         }
         Ok(total)
     }

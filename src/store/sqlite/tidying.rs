@@ -40,18 +40,21 @@ impl SqliteStore {
     }
 
     /// Starts the log over if it has grown. Does not wait for anybody: what
-    /// cannot be done now is done by a later call.
-    pub(super) fn shorten_log(&mut self) {
+    /// cannot be done now is done by a later call. Says whether all of it is in the
+    /// file.
+    pub(super) fn shorten_log(&mut self) -> bool {
         self.patience.begin(Duration::ZERO);
         let copied = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
             Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
         });
-        if copied.is_ok_and(|(log, copied)| log > LONG && log == copied) {
+        let whole = copied.as_ref().is_ok_and(|(log, copied)| log == copied);
+        if whole && copied.is_ok_and(|(log, _)| log > LONG) {
             self.sync = Some(Sync::Normal);
             // A row that stays as it is would not be written. Fences may skip.
             let _ = self.connection.execute_batch(&format!(
                 "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = {LARGEST}; UPDATE store SET fence = fence + 1;"
             ));
         }
+        whole
     }
 }
