@@ -2,7 +2,9 @@
 //! error, JSON and tables on standard output, and report lines.
 
 pub mod checkup;
+mod columns;
 pub mod document;
+pub mod form;
 pub mod line;
 pub mod log;
 pub mod metrics;

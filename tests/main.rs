@@ -25,6 +25,7 @@ mod fingerprint_json;
 mod fingerprint_stdin;
 mod forget;
 mod forget_force;
+mod form;
 mod forwarded;
 mod full_screen;
 mod hang_up;

@@ -1,5 +1,7 @@
-//! What every verb starts from: the store's place, the namespace, the voice.
+//! What every verb starts from: the store's place, the namespace, the voice; and how
+//! it ends: the form of its answer.
 
+use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use crate::cli::{Global, LogPlace};
 use crate::exit::{self, Ending, Refusal};
 use crate::process::clock::SystemClock;
 use crate::process::live::LiveFile;
+use crate::report::form::Form;
 use crate::report::sentences::Topic;
 use crate::report::voice::{Voice, print};
 use crate::store::sqlite::{Access, SqliteStore};
@@ -184,6 +187,12 @@ fn one_name(path: &Path) -> io::Result<PathBuf> {
         (Some(Ok(folder)), Some(name)) => folder.join(name),
         _ => absolute,
     })
+}
+
+/// The form of what is said to people on standard output.
+#[expect(clippy::disallowed_methods, reason = "these variables stand in for no option of ours")]
+pub(super) fn form() -> Form {
+    Form::of_stdout(|name| env::var_os(name))
 }
 
 /// Prints what a verb was asked for.

@@ -15,7 +15,7 @@ use crate::report::checkup;
 use crate::store::sqlite::{SqliteStore, examine_place};
 use crate::store::{Finding, Grade, Store as _, StoreError, with_lives};
 
-use super::context::{Context, print_answer};
+use super::context::{Context, form, print_answer};
 use race::Raced;
 
 /// What a stale holder is reported as.
@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Ending
     let text = if args.json {
         serde_json::to_string_pretty(&checkup::document(&findings, document))? + "\n"
     } else {
-        checkup::plain(&findings)
+        checkup::table(&findings, form())
     };
     print_answer(&text).map(|_| ending)
 }

@@ -6,10 +6,11 @@ use crate::claim::standing::Standing;
 use crate::claim::time::Now;
 use crate::cli::ListArgs;
 use crate::exit::Ending;
-use crate::report::{document, table};
+use crate::report::document;
+use crate::report::table::List;
 use crate::store::Store as _;
 
-use super::context::{Context, print_answer};
+use super::context::{Context, form, print_answer};
 
 /// Lists the keys of all namespaces, unless one is named.
 pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> {
@@ -18,7 +19,7 @@ pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> 
         None => Vec::new(),
     };
     let mut documents = Vec::new();
-    let mut rows = vec![table::list_head()];
+    let mut list = List::default();
     for chain in chains {
         let (seen, now) = context.seen(chain.attempts)?;
         if !is_wanted(args, &chain.subject, &seen, &now) {
@@ -27,13 +28,13 @@ pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> 
         if args.json {
             documents.push(document::key(&chain.subject, &seen, &now));
         } else {
-            rows.push(table::list_row(&chain.subject, &seen, &now));
+            list.push(&chain.subject, &seen, &now);
         }
     }
     if args.json {
         return print_answer(&(serde_json::to_string_pretty(&documents)? + "\n"));
     }
-    print_answer(&if rows.len() > 1 { table::columns(&rows) } else { String::new() })
+    print_answer(&list.table(form()))
 }
 
 fn is_wanted(args: &ListArgs, subject: &Subject, chain: &[Seen], now: &Now) -> bool {

@@ -5,7 +5,7 @@ use crate::exit::{self, Ending};
 use crate::report::{document, table};
 use crate::store::Store as _;
 
-use super::context::{Context, print_answer};
+use super::context::{Context, form, print_answer};
 
 /// Shows a key; an absent one is an error of its own.
 pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> {
@@ -24,5 +24,5 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> 
     if absent {
         return Err(Context::absent(&subject));
     }
-    print_answer(&table::show(&subject, &seen, &now))
+    print_answer(&table::show(&subject, &seen, &now, form()))
 }

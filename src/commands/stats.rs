@@ -15,7 +15,7 @@ use crate::report::metrics;
 use crate::report::stats::{Stats, document, table};
 use crate::store::Store as _;
 
-use super::context::{Context, print_answer};
+use super::context::{Context, form, print_answer};
 
 /// Sums up all namespaces, unless one is named.
 pub(super) fn run(context: &Context, args: &StatsArgs) -> anyhow::Result<Ending> {
@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, args: &StatsArgs) -> anyhow::Result<Ending>
     } else if args.prometheus {
         metrics::exposition(&stats)
     } else {
-        table(&stats)
+        table(&stats, form())
     })
 }
 

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::columns::{Cell, columns};
+use super::form::Form;
 use super::sentences::Topic;
-use super::table::columns;
 use crate::claim::decide::Seen;
 use crate::claim::duration::for_people;
 use crate::claim::holder::{Life, Reach};
@@ -65,17 +66,17 @@ pub fn worst(findings: &[Finding]) -> Grade {
 
 /// One line for each check.
 #[must_use]
-pub fn plain(findings: &[Finding]) -> String {
-    let rows: Vec<Vec<String>> = findings.iter().map(row).collect();
-    columns(&rows)
+pub fn table(findings: &[Finding], form: Form) -> String {
+    let rows: Vec<Vec<Cell>> = findings.iter().map(row).collect();
+    columns(&rows, form)
 }
 
-fn row(finding: &Finding) -> Vec<String> {
+fn row(finding: &Finding) -> Vec<Cell> {
     let told = match &finding.remedy {
         None => escape(&finding.found),
         Some(remedy) => format!("{}; {}", escape(&finding.found), escape(remedy)),
     };
-    vec![finding.grade.as_str().to_owned(), finding.check.to_owned(), told]
+    vec![finding.grade.into(), finding.check.into(), told.into()]
 }
 
 /// The document.

@@ -1,80 +1,86 @@
-//! The plain forms of `show` and `list`.
+//! What `show` and `list` say to people.
 
-use crate::claim::attempt::{Attempt, Extent};
+use crate::claim::attempt::{Attempt, Extent, State};
 use crate::claim::decide::Seen;
 use crate::claim::duration::for_people;
 use crate::claim::key::{Kind, Subject};
 use crate::claim::standing::{Standing, deciding};
 use crate::claim::time::{Expiry, Now};
 
-use super::document::timestamp;
+use super::columns::{Cell, columns, head};
+use super::form::Form;
 use crate::text::escape;
 
-/// Lines up columns with two spaces between them.
-#[must_use]
-pub fn columns(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-    };
-    rows.iter()
-        .map(|row| {
-            let cells = row.iter().enumerate().map(|(column, cell)| {
-                let pad = width(column).unwrap_or(0).saturating_sub(cell.chars().count());
-                format!("{cell}{}  ", " ".repeat(pad))
-            });
-            cells.collect::<String>().trim_end().to_owned() + "\n"
-        })
-        .collect()
+/// The keys that `list` shows, a line for each.
+#[derive(Debug, Default)]
+pub struct List {
+    rows: Vec<Vec<Cell>>,
 }
 
-/// One line of `list`: state, age, attempts, how it ended, kind, namespace, key.
-#[must_use]
-pub fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<String> {
+impl List {
+    /// Adds a key.
+    pub fn push(&mut self, subject: &Subject, chain: &[Seen], now: &Now) {
+        self.rows.push(list_row(subject, chain, now));
+    }
+
+    /// The lines below their head; nothing where there is no key.
+    #[must_use]
+    pub fn table(mut self, form: Form) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let names = ["STATE", "AGE", "ATTEMPTS", "ENDED", "KIND", "NAMESPACE", "KEY"];
+        self.rows.insert(0, head(&names));
+        columns(&self.rows, form)
+    }
+}
+
+fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<Cell> {
     let newest = deciding(chain, subject.kind, now).map(|seen| &seen.attempt);
     let ended = newest.and_then(Attempt::outcome).map_or_else(|| "-".to_owned(), |o| o.to_string());
     let attempts = chain.iter().filter(|seen| !seen.attempt.is_tombstone()).count();
     vec![
-        Standing::of_key(chain, subject.kind, now).as_str().to_owned(),
-        newest.map_or_else(String::new, |attempt| for_people(attempt.started.age(now.wall))),
-        attempts.to_string(),
-        ended,
-        subject.kind.as_str().to_owned(),
-        subject.namespace.to_string(),
-        subject.key.to_string(),
+        Standing::of_key(chain, subject.kind, now).into(),
+        newest.map_or_else(String::new, |attempt| for_people(attempt.started.age(now.wall))).into(),
+        attempts.to_string().into(),
+        ended.into(),
+        subject.kind.as_str().into(),
+        subject.namespace.as_str().into(),
+        subject.key.as_str().into(),
     ]
-}
-
-/// The head of `list`.
-#[must_use]
-pub fn list_head() -> Vec<String> {
-    ["STATE", "AGE", "ATTEMPTS", "ENDED", "KIND", "NAMESPACE", "KEY"].map(str::to_owned).to_vec()
 }
 
 /// What `show` says.
 #[must_use]
-pub fn show(subject: &Subject, chain: &[Seen], now: &Now) -> String {
-    let state = Standing::of_key(chain, subject.kind, now).as_str();
-    let mut rows = vec![
-        vec!["key".to_owned(), subject.key.to_string()],
-        vec!["namespace".to_owned(), subject.namespace.to_string()],
-        vec!["state".to_owned(), state.to_owned()],
+pub fn show(subject: &Subject, chain: &[Seen], now: &Now, form: Form) -> String {
+    let state = Standing::of_key(chain, subject.kind, now);
+    let mut rows: Vec<Vec<Cell>> = vec![
+        vec!["key".into(), subject.key.as_str().into()],
+        vec!["namespace".into(), subject.namespace.as_str().into()],
+        vec!["state".into(), state.into()],
     ];
     for seen in chain {
         let attempt = &seen.attempt;
-        let row = match (attempt.is_tombstone(), &attempt.end) {
-            (true, Some(end)) => vec!["forgotten".to_owned(), timestamp(end.at)],
-            _ => vec![format!("attempt {}", attempt.generation), describe(seen, subject.kind, now)],
+        let (name, said) = match (attempt.is_tombstone(), &attempt.end) {
+            (true, Some(end)) => ("forgotten".to_owned(), form.instant(end.at, now.wall).into()),
+            _ => (
+                format!("attempt {}", attempt.generation),
+                described(seen, subject.kind, now, form),
+            ),
         };
-        rows.push(row);
+        rows.push(vec![name.into(), said]);
     }
-    columns(&rows)
+    columns(&rows, form)
 }
 
-fn describe(seen: &Seen, kind: Kind, now: &Now) -> String {
+fn described(seen: &Seen, kind: Kind, now: &Now, form: Form) -> Cell {
     let attempt = &seen.attempt;
-    let mut parts = vec![
-        Standing::of_attempt(seen, kind, now).as_str().to_owned(),
-        format!("started {}", timestamp(attempt.started)),
+    let instant = |at| form.instant(at, now.wall);
+    let mut parts = vec![format!("started {}", instant(attempt.started))];
+    // When an interrupted one ended is not known, only when somebody saw that it had.
+    let ended = attempt.end.as_ref().filter(|_| attempt.state != State::Interrupted);
+    parts.extend(ended.map(|end| format!("ended {}", instant(end.at))));
+    parts.extend([
         format!(
             "{} by pid {} on {}",
             escape(&attempt.command.word),
@@ -82,7 +88,7 @@ fn describe(seen: &Seen, kind: Kind, now: &Now) -> String {
             escape(&attempt.holder.host)
         ),
         format!("try {} of operation {}", attempt.number, attempt.operation),
-    ];
+    ]);
     if let Some(end) = &attempt.end {
         parts.extend(end.outcome.map(|outcome| outcome.to_string()));
         parts.extend(end.reason.as_deref().map(escape));
@@ -92,10 +98,11 @@ fn describe(seen: &Seen, kind: Kind, now: &Now) -> String {
             Extent::Truncated => format!("the first {} bytes of its output", output.bytes),
         }));
         if let Expiry::At(at) = end.expiry {
-            parts.push(format!("expires {}", timestamp(at)));
+            let word = if end.expiry.has_come(now) { "expired" } else { "expires" };
+            parts.push(format!("{word} {}", instant(at)));
         }
     }
     let rest = attempt.rests_until.as_ref().and_then(|until| until.left(now));
     parts.extend(rest.map(|left| format!("rests for another {}", for_people(left))));
-    parts.join(", ")
+    Cell::from(Standing::of_attempt(seen, kind, now)).then(format!(", {}", parts.join(", ")))
 }

@@ -1,4 +1,4 @@
-//! The plain form of `stats`.
+//! What `stats` says to people.
 
 use std::time::Duration;
 
@@ -7,8 +7,9 @@ use crate::claim::run_times::RunTimes;
 use crate::claim::size;
 use crate::claim::survey::Ranked;
 use crate::claim::time::WallMs;
+use crate::report::columns::{Cell, columns, head};
+use crate::report::form::Form;
 use crate::report::log::{BOUNDS, Calls, LogTally};
-use crate::report::table::columns;
 use crate::text::escape;
 
 use super::{PERCENTILES, Stats, groups, keys};
@@ -21,18 +22,19 @@ const NOTHING: &str = "-";
 
 /// The tables, with an empty line between them; what is zero is left out.
 #[must_use]
-pub fn table(stats: &Stats<'_>) -> String {
-    let mut tables = vec![columns(&totals(stats)), columns(&states(stats))];
-    tables.push(columns(&run_times(&stats.survey.namespaces, &["KIND", "NAMESPACE"])));
-    tables.push(columns(&run_times(&stats.survey.prefixes, &["KIND", "NAMESPACE", "PREFIX"])));
+pub fn table(stats: &Stats<'_>, form: Form) -> String {
+    let survey = stats.survey;
+    let mut tables = vec![totals(stats), states(stats)];
+    tables.push(run_times(&survey.namespaces, &["KIND", "NAMESPACE"]));
+    tables.push(run_times(&survey.prefixes, &["KIND", "NAMESPACE", "PREFIX"]));
     if let Some((_, tally)) = stats.log {
-        tables.extend([columns(&calls(tally)), columns(&store_times(tally))]);
+        tables.extend([calls(tally), store_times(tally)]);
     }
-    tables.retain(|table| !table.is_empty());
-    tables.join("\n")
+    tables.retain(|rows| !rows.is_empty());
+    tables.iter().map(|rows| columns(rows, form)).collect::<Vec<_>>().join("\n")
 }
 
-fn totals(stats: &Stats<'_>) -> Vec<Vec<String>> {
+fn totals(stats: &Stats<'_>) -> Vec<Vec<Cell>> {
     let survey = stats.survey;
     let sizes = survey.sizes;
     let mut rows = vec![
@@ -58,37 +60,33 @@ fn totals(stats: &Stats<'_>) -> Vec<Vec<String>> {
         rows.push(("calls logged", tally.lines.to_string()));
         rows.push(("lines skipped", tally.skipped_lines.to_string()));
     }
-    rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
-}
-
-fn head(names: &[&str]) -> Vec<String> {
-    names.iter().map(ToString::to_string).collect()
+    rows.into_iter().map(|(name, value)| vec![name.into(), value.into()]).collect()
 }
 
 /// Rows below a head, or nothing at all.
-fn below(head: Vec<String>, rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+fn below(head: Vec<Cell>, rows: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
     if rows.is_empty() { rows } else { [vec![head], rows].concat() }
 }
 
-fn states(stats: &Stats<'_>) -> Vec<Vec<String>> {
+fn states(stats: &Stats<'_>) -> Vec<Vec<Cell>> {
     let counted = keys(stats.survey).into_iter().filter(|(_, _, count)| *count > 0);
     let rows = counted.map(|(kind, standing, count)| {
-        vec![kind.as_str().to_owned(), standing.as_str().to_owned(), count.to_string()]
+        vec![kind.as_str().into(), standing.into(), count.to_string().into()]
     });
     below(head(&["KIND", "STATE", "KEYS"]), rows.collect())
 }
 
-fn run_times(ranked: &Ranked, names: &[&str]) -> Vec<Vec<String>> {
+fn run_times(ranked: &Ranked, names: &[&str]) -> Vec<Vec<Cell>> {
     let mut rows: Vec<_> = groups(ranked)
         .into_iter()
         .map(|(group, times)| {
-            let prefix = group.prefix.as_deref().map(|prefix| named(prefix).to_owned());
-            let name = [group.kind.as_str().to_owned(), group.namespace.to_string()];
+            let prefix = group.prefix.as_deref().map(|prefix| named(prefix).into());
+            let name = [group.kind.as_str().into(), group.namespace.as_str().into()];
             name.into_iter().chain(prefix).chain(row(times)).collect()
         })
         .collect();
     if ranked.others.count() > 0 {
-        rows.push(names.iter().map(|_| OTHERS.to_owned()).chain(row(&ranked.others)).collect());
+        rows.push(names.iter().map(|_| OTHERS.into()).chain(row(&ranked.others)).collect());
     }
     let columns = ["RUNS", "P50", "P90", "P99", "SUGGESTED TTL"];
     below(head(&[names, &columns].concat()), rows)
@@ -98,11 +96,11 @@ fn named(name: &str) -> &str {
     if name.is_empty() { NOTHING } else { name }
 }
 
-fn row(times: &RunTimes) -> Vec<String> {
+fn row(times: &RunTimes) -> Vec<Cell> {
     let percentile = |percent| times.percentile(percent).map_or_else(String::new, brief);
-    let mut row = vec![times.count().to_string()];
-    row.extend(PERCENTILES.map(percentile));
-    row.extend(times.suggested_lease().map(for_typing));
+    let mut row: Vec<Cell> = vec![times.count().to_string().into()];
+    row.extend(PERCENTILES.map(|percent| percentile(percent).into()));
+    row.extend(times.suggested_lease().map(|lease| for_typing(lease).into()));
     row
 }
 
@@ -116,11 +114,11 @@ fn brief(time: Duration) -> String {
     }
 }
 
-fn calls(tally: &LogTally) -> Vec<Vec<String>> {
-    let of_source = |source: &str, calls: &Calls| -> Vec<Vec<String>> {
+fn calls(tally: &LogTally) -> Vec<Vec<Cell>> {
+    let of_source = |source: &str, calls: &Calls| -> Vec<Vec<Cell>> {
         let rows = calls.iter().map(|((verb, outcome), count)| {
-            let (verb, outcome) = (verb.clone(), outcome.as_str().to_owned());
-            vec![verb, outcome, source.to_owned(), count.to_string()]
+            let (verb, outcome) = (verb.as_str().into(), outcome.as_str().into());
+            vec![verb, outcome, source.into(), count.to_string().into()]
         });
         rows.collect()
     };
@@ -129,7 +127,7 @@ fn calls(tally: &LogTally) -> Vec<Vec<String>> {
     below(head(&["VERB", "OUTCOME", "SOURCE", "CALLS"]), rows)
 }
 
-fn store_times(tally: &LogTally) -> Vec<Vec<String>> {
+fn store_times(tally: &LogTally) -> Vec<Vec<Cell>> {
     let bounds = BOUNDS.map(|bound| format!("up to {}", brief(Duration::from_millis(bound))));
     let last = BOUNDS.last().copied().map(|bound| brief(Duration::from_millis(bound)));
     let longer = format!("more than {}", last.unwrap_or_default());
@@ -137,6 +135,6 @@ fn store_times(tally: &LogTally) -> Vec<Vec<String>> {
     let rows = counted.filter(|(_, count)| *count > 0);
     below(
         head(&["TIME IN THE STORE", "CALLS"]),
-        rows.map(|(bound, count)| vec![bound, count.to_string()]).collect(),
+        rows.map(|(bound, count)| vec![bound.into(), count.to_string().into()]).collect(),
     )
 }
