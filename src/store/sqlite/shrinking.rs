@@ -3,8 +3,7 @@
 //! A page that is free in the middle of the file is filled with the last one, and
 //! finding it takes longer the more are free. So it is done a little after every
 //! batch, but where almost everything goes: then there is almost nothing to move, and
-//! it is done once, at the end [measured: a million keys, all of them old, in 13 s
-//! instead of …].
+//! it is done once, at the end.
 
 use std::thread;
 use std::time::Instant;
@@ -12,8 +11,7 @@ use std::time::Instant;
 use super::SqliteStore;
 use super::steps::{LONGEST_PAUSE, Sync};
 use super::sweeping::HELD;
-use crate::claim::duration::to_ms;
-use crate::store::{StoreError, Sweep};
+use crate::store::StoreError;
 
 /// As many rows are few.
 const FEW_ROWS: i64 = 10_000;
@@ -22,10 +20,9 @@ const FEW_ROWS: i64 = 10_000;
 const FEW_PAGES: i64 = 2000;
 
 impl SqliteStore {
-    /// Whether most of the store is older than what stays. A fence is never less than
-    /// the time of its claim, so the table is in that order.
-    pub(super) fn little_is_younger(&self, sweep: &Sweep) -> Result<bool, StoreError> {
-        let horizon = self.clock.now().wall.0.saturating_sub(to_ms(sweep.older_than));
+    /// Whether most of the store is older than this time, in milliseconds since 1970. A
+    /// fence is never less than the time of its claim, so the table is in that order.
+    pub(super) fn little_is_younger(&self, horizon: i64) -> Result<bool, StoreError> {
         self.read(|connection| {
             let younger: i64 = connection.query_row(
                 "SELECT count(*) FROM (SELECT 1 FROM attempt WHERE fence >= ? LIMIT ?)",
@@ -47,13 +44,13 @@ impl SqliteStore {
     /// Gives free pages back, holding the lock for a short time at once.
     pub(super) fn give_back(&mut self) -> Result<(), StoreError> {
         loop {
-            let began = Instant::now();
             let all = self.read(|connection| {
                 let mut vacuum = connection.prepare_cached("PRAGMA incremental_vacuum")?;
                 // Every step moves one page; what is done when it ends early is kept.
                 let mut rows = vacuum.query([])?;
+                let mut began = None;
                 while rows.next()?.is_some() {
-                    if began.elapsed() > HELD {
+                    if began.get_or_insert_with(Instant::now).elapsed() > HELD {
                         return Ok(false);
                     }
                 }
@@ -79,21 +76,23 @@ impl SqliteStore {
             return self.give_back();
         }
         if free > 0 {
-            self.vacuum_at("FULL")?;
+            self.give_back_at_once()?;
         }
-        self.vacuum_at("INCREMENTAL")?;
         self.let_others_in();
         Ok(())
     }
 
-    /// Commits with another way of giving pages back: `FULL` does it at the commit.
-    fn vacuum_at(&mut self, mode: &str) -> Result<(), StoreError> {
+    /// Gives all free pages back at one commit, as the mode `FULL` does. That is set
+    /// when its statement is compiled, and for this connection; it would be written to
+    /// the file when the statement is run, and stay there if we died.
+    fn give_back_at_once(&mut self) -> Result<(), StoreError> {
         let limit = self.patience.limit;
-        self.write(Sync::Normal, limit, |step, _| {
-            step.execute_batch(&format!(
-                "PRAGMA auto_vacuum = {mode}; UPDATE store SET fence = fence + 1"
-            ))?;
+        let given = self.write(Sync::Normal, limit, |step, _| {
+            step.prepare("PRAGMA auto_vacuum = FULL")?;
+            step.execute("UPDATE store SET fence = fence + 1", [])?;
             Ok(())
-        })
+        });
+        self.read(|connection| connection.prepare("PRAGMA auto_vacuum = INCREMENTAL").map(drop))?;
+        given
     }
 }

@@ -22,7 +22,8 @@ pub(super) fn replaced_by(later: &str, record: &str) -> String {
 /// Whether a row is the newest of a finished key that goes whole. A key is
 /// spared while processes of it may be about that nobody has looked for, and
 /// while a promised record of it is in force: under a rerun that failed
-/// lies one. (Its rows are looked up once for all of that: a sweep does little else.)
+/// lies one.
+/// (Its rows are looked up once for all of that: a sweep does little else.)
 fn goes_whole(newest: &str) -> String {
     format!(
         "{newest}.kind = 'once' AND {newest}.state IN ('done', 'failed', 'forgotten')
@@ -54,13 +55,13 @@ pub(super) enum Taken {
 const BATCH: &str = "row.fence BETWEEN :first AND :last";
 
 impl Taken {
-    /// The next `:limit` rows after the fence `:after` that look as if they may go,
-    /// with the bytes of their output. (An index would find what is old in no order,
-    /// and read all of it each time.)
+    /// The rows after the fence `:after`, and of those that look as if they may go the
+    /// bytes of their output. (An index would find what is old in no order, and read
+    /// all of it each time.)
     pub(super) fn promising(self) -> String {
         format!(
-            "SELECT row.fence, ifnull(row.output_bytes, 0) FROM attempt AS row NOT INDEXED
-            WHERE row.fence > :after AND {} ORDER BY row.fence LIMIT :limit",
+            "SELECT row.fence, CASE WHEN {} THEN ifnull(row.output_bytes, 0) END
+            FROM attempt AS row NOT INDEXED WHERE row.fence > :after ORDER BY row.fence",
             self.look()
         )
     }
