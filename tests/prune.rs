@@ -227,6 +227,21 @@ fn where_a_part_goes_its_part_of_the_file_is_given_back() {
     assert!((40_000..100_000).contains(&after), "{after} bytes after");
 }
 
+#[test]
+fn a_key_that_rests_after_a_failure_is_spared_without_force() {
+    let scene = Scene::new();
+    scene.behave("exit 1");
+    scene.attempt("k --retry-after 1h --claim-ttl 2s").status(1).run();
+    scene.attempt("other --claim-ttl 2s").status(1).run();
+    until("the failures are old enough", || {
+        scene.json("prune --older-than 2s --json")["keys"] == 1
+    });
+    assert_eq!(scene.state("other"), "absent");
+    scene.attempt("k --retry-after 1h").status(75).note(&["rests"]).run();
+    scene.call("prune --older-than 2s --force").run();
+    scene.attempt("k").status(1).run();
+}
+
 /// A prune that another program's lock keeps waiting for more than a second.
 #[track_caller]
 fn kept_waiting<'a>(scene: &'a Scene, prepare: impl FnOnce(Call<'a>) -> Call<'a>) {

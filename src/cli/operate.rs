@@ -144,7 +144,7 @@ pub struct PruneArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Also remove records whose --ttl still runs, and allow an age below the longest claim
+    /// Also remove what is promised (--ttl, --per, --retry-after), and allow an age below the longest claim
     #[arg(long)]
     pub force: bool,
 

@@ -22,12 +22,14 @@ pub(super) fn replaced_by(later: &str, record: &str) -> String {
 /// Whether a row is the newest of a finished key that goes whole. A key is
 /// spared while processes of it may be about that nobody has looked for, and
 /// while a promised record of it is in force: under a rerun that failed
-/// lies one.
+/// lies one. So is a key that rests, which a rerun that failed does not make it.
 /// (Its rows are looked up once for all of that: a sweep does little else.)
 fn goes_whole(newest: &str) -> String {
     format!(
         "{newest}.kind = 'once' AND {newest}.state IN ('done', 'failed', 'forgotten')
         AND {newest}.ended_ms < :horizon
+        AND (:promised OR {newest}.rerun = 1 OR {newest}.retry_boot_ms IS NULL
+            OR {newest}.retry_boot_ms <= :boot OR {newest}.boot_id <> :boot_id)
         AND NOT EXISTS (SELECT 1 FROM attempt AS other WHERE {same}
             AND (other.generation > {newest}.generation
             OR (other.emptied = 0 AND other.state IN ('interrupted', 'forgotten'))

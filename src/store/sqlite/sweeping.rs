@@ -203,6 +203,8 @@ fn with_values<T>(
         ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
         ":promised": sweep.promised == Promised::Included,
         ":now": now.wall.0,
+        ":boot": now.boot.0,
+        ":boot_id": &*now.boot_id.0,
         ":first": first,
         ":last": last,
     })
