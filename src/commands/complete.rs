@@ -13,12 +13,12 @@ use super::Context;
 pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(Kind::Once, args.key.key())?;
     let Some(mut store) = context.open_existing()? else {
-        return Err(missing(&subject));
+        return Err(missing(context, &subject));
     };
     let outcome = Outcome::Exited(args.exit_code);
     match store.settle(&subject, outcome, &mut context.live_file())? {
         Dropped::Yes => Ok(Ending::OK),
-        Dropped::Absent => Err(missing(&subject)),
+        Dropped::Absent => Err(missing(context, &subject)),
         Dropped::Resolved(attempt) => {
             let state = match attempt.state {
                 State::Done => "its outcome is on record",
@@ -36,10 +36,8 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Endi
     }
 }
 
-fn missing(subject: &Subject) -> anyhow::Error {
-    let message = format!(
-        "{}: missing: there is no such key in namespace {}",
-        subject.key, subject.namespace
-    );
+fn missing(context: &Context, subject: &Subject) -> anyhow::Error {
+    let message =
+        format!("{}: missing: there is no such key {}", subject.key, context.searched(subject));
     Refusal { status: exit::LOST, message }.into()
 }

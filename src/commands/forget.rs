@@ -10,12 +10,12 @@ use super::Context;
 pub(super) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(args.subject.kind(), args.subject.key.key())?;
     let Some(mut store) = context.open_existing()? else {
-        return Err(Context::absent(&subject));
+        return Err(context.absent(&subject));
     };
     let force = if args.force { Force::Yes } else { Force::No };
     match store.forget(&subject, force, &mut context.live_file())? {
         Dropped::Yes => Ok(Ending::OK),
-        Dropped::Absent | Dropped::Resolved(_) => Err(Context::absent(&subject)),
+        Dropped::Absent | Dropped::Resolved(_) => Err(context.absent(&subject)),
         Dropped::Held(attempt, _) => {
             let held = context.topic(&subject).held(&attempt);
             let message = format!("{held}; to drop it and end what it runs: --force");
