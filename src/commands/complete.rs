@@ -1,6 +1,7 @@
 //! `complete KEY --unresolved`: says how an interrupted attempt ended.
 
 use crate::claim::attempt::State;
+use crate::claim::holder::Life;
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::cli::CompleteArgs;
@@ -28,9 +29,10 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Endi
             let message = format!("{}: nothing is unresolved: {state}", subject.key);
             Err(Refusal { status: exit::LOST, message }.into())
         }
-        Dropped::Held(attempt, _) => {
-            let held = context.topic(&subject).held(&attempt);
-            let message = format!("{held}; nothing is unresolved while it runs");
+        Dropped::Held(attempt, life) => {
+            let held = context.topic(&subject).held(&attempt, life);
+            let end = if life == Life::Orphaned { "end it, or wait for it: " } else { "" };
+            let message = format!("{held}; {end}nothing is unresolved while it runs");
             Err(Refusal { status: exit::LOST, message }.into())
         }
     }
