@@ -18,7 +18,10 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Endi
     };
     let outcome = Outcome::Exited(args.exit_code);
     match store.settle(&subject, outcome, &mut context.live_file())? {
-        Dropped::Yes => Ok(Ending::OK),
+        Dropped::Yes => {
+            context.voice.tell(|| context.topic(&subject).settled(outcome));
+            Ok(Ending::OK)
+        }
         Dropped::Absent => Err(missing(context, &subject)),
         Dropped::Resolved(attempt) => {
             let state = match attempt.state {

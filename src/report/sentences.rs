@@ -166,6 +166,16 @@ impl Topic<'_> {
         }
     }
 
+    /// A person has said how an interrupted attempt ended.
+    #[must_use]
+    pub fn settled(&self, outcome: Outcome) -> String {
+        format!(
+            "{}: recorded that it ended with {outcome}; every call gets that from now on, and nothing runs; to run it again instead: {}",
+            self.key(),
+            self.advise("forget", "")
+        )
+    }
+
     /// An interrupted attempt is taken over.
     #[must_use]
     pub fn took_over(&self, before: &Attempt) -> String {
