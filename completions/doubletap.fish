@@ -164,7 +164,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l log -d 
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l source -d 'Label the caller in the report' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l store-timeout -d 'Wait this long for the store itself [default: 10s]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l key -d 'The key, if it begins with a dash' -r
-complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l exit-code -d 'The exit status to record' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l exit-code -d 'The exit status to record: every call gets it from then on, a failure too' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -s q -l quiet -d 'Say nothing about a busy key or a take-over'
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l unresolved -d 'Settle an attempt whose holder died without recording an outcome'
@@ -178,7 +178,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l older-than
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -s q -l quiet -d 'Say nothing about a busy key or a take-over'
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l dry-run -d 'Remove nothing, and say what would go'
-complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l force -d 'Also remove records whose --ttl still runs, and allow an age below the longest claim'
+complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l force -d 'Also remove what is promised (--ttl, --per, --retry-after), and allow an age below the longest claim'
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -s h -l help -d 'Print help'
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l store -d 'Keep the state in this file' -r -F

@@ -3,8 +3,8 @@
 //!
 //! A sentence is a function of a [`Stage`](stage::Stage); `every_store!` at the
 //! end of a file turns the ones it names into a test for each store. What only
-//! a file can show is in [`sqlite`], [`sqlite_file`],
-//! [`sqlite_lease`], [`sqlite_spool`] and [`sqlite_survey`].
+//! a file can show is in [`sqlite`], [`sqlite_file`], [`sqlite_lease`],
+//! [`sqlite_spool`], [`sqlite_survey`] and [`sqlite_sweep`].
 
 /// Makes one test for each store of each sentence. A new store needs a line
 /// here and a constructor of [`Stage`](stage::Stage) of that name.
@@ -42,8 +42,10 @@ mod sqlite_file;
 mod sqlite_lease;
 mod sqlite_spool;
 mod sqlite_survey;
+mod sqlite_sweep;
 mod stage;
 mod surveying;
 mod sweeping;
+mod sweeping_alike;
 mod taking_over;
 mod thinning;

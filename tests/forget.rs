@@ -29,6 +29,31 @@ fn forgetting_an_absent_key_is_1() {
 }
 
 #[test]
+fn whoever_looks_for_an_absent_key_is_told_in_which_file() {
+    let scene = Scene::new();
+    let store = scene.store().display().to_string();
+    for verb in ["show", "logs", "forget"] {
+        let call = scene.call(&format!("{verb} k"));
+        call.status(1).note(&["k", "there is no store", &store]).run();
+    }
+    scene.call("complete k --unresolved").status(69).note(&["there is no store", &store]).run();
+    scene.attempt("other").run();
+    for verb in ["show", "logs", "forget"] {
+        let call = scene.call(&format!("{verb} k"));
+        call.status(1).note(&["k", "no such key in namespace default", &store]).run();
+    }
+    scene.call("complete k --unresolved").status(69).note(&["no such key", &store]).run();
+}
+
+#[test]
+fn the_default_store_is_named_as_well() {
+    let scene = Scene::new();
+    let call = scene.call("show k").without_env("DOUBLETAP_STORE").without_env("XDG_STATE_HOME");
+    let store = scene.home().join(".local/state/doubletap/doubletap.db").display().to_string();
+    call.status(1).note(&["k", &store]).run();
+}
+
+#[test]
 fn a_living_holder_is_named_and_kept() {
     let scene = Scene::new();
     let mut gate = scene.gate();

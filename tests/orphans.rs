@@ -76,6 +76,21 @@ fn a_waiter_for_such_a_command_runs_when_it_is_gone() {
 }
 
 #[test]
+fn what_lives_is_named_to_a_person_who_decides_and_not_who_is_gone() {
+    let scene = orphaned();
+    let mut gate = scene.gate();
+    let lives = format!("its command lives: process group {}", scene.command_pid());
+    let call = scene.call("forget k").status(75);
+    call.note(&["k", "its doubletap is gone", &lives, "--force"]).run();
+    let call = scene.call("complete k --unresolved").status(69);
+    call.note(&["k", "its doubletap is gone", &lives, "end it"]).run();
+    bare(&scene, "k --wait 50ms").status(75).note(&["still busy", &lives]).run();
+    gate.open();
+    until("the group is gone", || scene.state("k") == "interrupted");
+    scene.call("complete k --unresolved").run();
+}
+
+#[test]
 #[ignore = "needs root and util-linux: cargo test -- --ignored"]
 fn from_a_sibling_pid_namespace_the_lease_decides_about_such_a_command() {
     const LEASE: Duration = Duration::from_secs(6);

@@ -1,6 +1,11 @@
 //! `prune` removes what ended long ago, and nothing that is still needed.
 
-use crate::support::{Scene, until};
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::support::{Call, Scene, Terminal, until};
 
 /// Prunes everything that ended more than a second ago, once `keys` of them have.
 #[track_caller]
@@ -166,4 +171,117 @@ fn a_record_that_goes_while_it_is_replayed_is_replayed_whole_or_runs_again() {
     let (ran, replayed) = (came_to(r#""outcome":"ran""#), came_to(r#""outcome":"replayed""#));
     assert_eq!(ran + replayed, 200);
     assert!(ran > 0 && replayed > 0, "{ran} ran and {replayed} were replayed: that shows nothing");
+}
+
+/// Records this many keys with an output of 40 kB each.
+fn fill(scene: &Scene, keys: &str) {
+    let script = format!(
+        r#"for i in $(seq {keys}); do "$BIN" once k$i -- head -c 40000 /dev/zero >/dev/null || exit; done"#
+    );
+    scene.call("-c").program("sh".as_ref()).arg(script).run();
+}
+
+/// What the store says of itself.
+fn number(scene: &Scene, pragma: &str) -> i64 {
+    let store = Connection::open(scene.store()).unwrap();
+    store.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap()
+}
+
+/// The size of the file once nothing is left in the log.
+fn size(scene: &Scene) -> u64 {
+    let store = Connection::open(scene.store()).unwrap();
+    store.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    fs::metadata(scene.store()).unwrap().len()
+}
+
+/// How the file gives pages back.
+const INCREMENTAL: i64 = 2;
+
+#[test]
+fn where_everything_goes_the_file_is_given_back() {
+    let scene = Scene::new();
+    fill(&scene, "40");
+    let before = size(&scene);
+    prune_all(&scene, 40);
+    assert_eq!(number(&scene, "freelist_count"), 0);
+    assert_eq!(number(&scene, "auto_vacuum"), INCREMENTAL);
+    let after = size(&scene);
+    assert!(after < 40_000 && before > 40 * 40_000, "{before} bytes before, {after} after");
+}
+
+#[test]
+fn where_a_part_goes_its_part_of_the_file_is_given_back() {
+    let scene = Scene::new();
+    fill(&scene, "40");
+    scene.behave("head -c 40000 /dev/zero");
+    scene.attempt("newer --namespace other").any_stdout().run();
+    until("the records are a second old", || {
+        let counted =
+            scene.json("prune --older-than 1s --force --dry-run --json --namespace default");
+        counted["keys"] == 40
+    });
+    scene.call("prune --older-than 1s --force --namespace default").run();
+    assert_eq!(number(&scene, "freelist_count"), 0);
+    assert_eq!(number(&scene, "auto_vacuum"), INCREMENTAL);
+    let after = size(&scene);
+    assert!((40_000..100_000).contains(&after), "{after} bytes after");
+}
+
+#[test]
+fn a_key_that_rests_after_a_failure_is_spared_without_force() {
+    let scene = Scene::new();
+    scene.behave("exit 1");
+    scene.attempt("k --retry-after 1h --claim-ttl 2s").status(1).run();
+    scene.attempt("other --claim-ttl 2s").status(1).run();
+    until("the failures are old enough", || {
+        scene.json("prune --older-than 2s --json")["keys"] == 1
+    });
+    assert_eq!(scene.state("other"), "absent");
+    scene.attempt("k --retry-after 1h").status(75).note(&["rests"]).run();
+    scene.call("prune --older-than 2s --force").run();
+    scene.attempt("k").status(1).run();
+}
+
+/// A prune that another program's lock keeps waiting for more than a second.
+#[track_caller]
+fn kept_waiting<'a>(scene: &'a Scene, prepare: impl FnOnce(Call<'a>) -> Call<'a>) {
+    scene.attempt("k").run();
+    until("the record is a second old", || {
+        scene.json("prune --older-than 1s --force --dry-run --json")["keys"] == 1
+    });
+    let foreign = Connection::open(scene.store()).unwrap();
+    foreign.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let began = Instant::now();
+    let prune = prepare(scene.call("prune --older-than 1s --force").arg("--store-timeout=30s"));
+    let prune = prune.spawn();
+    until("it has opened the store", || is_open(&scene.store(), prune.pid()));
+    until("it has waited for long", || began.elapsed() > Duration::from_secs(2));
+    foreign.execute_batch("ROLLBACK").unwrap();
+    prune.finish();
+}
+
+fn is_open(file: &std::path::Path, pid: i32) -> bool {
+    fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|fds| {
+        fds.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|to| to == file))
+    })
+}
+
+#[test]
+fn a_prune_that_takes_long_says_on_a_terminal_how_far_it_is_and_clears_the_line() {
+    let scene = Scene::new();
+    let mut terminal = Terminal::new();
+    kept_waiting(&scene, |call| call.at(&terminal));
+    let screen = terminal.screen();
+    assert!(screen.starts_with("\rdoubletap: 1 keys removed so far"), "{screen:?}");
+    assert!(screen.ends_with("\r\x1b[K"), "{screen:?}");
+}
+
+#[test]
+fn a_prune_that_takes_long_says_nothing_into_a_pipe_or_to_those_who_want_quiet() {
+    let scene = Scene::new();
+    kept_waiting(&scene, |call| call);
+    let scene = Scene::new();
+    let mut terminal = Terminal::new();
+    kept_waiting(&scene, |call| call.arg("-q").at(&terminal));
+    assert_eq!(terminal.screen(), "");
 }

@@ -45,6 +45,16 @@ fn complete_unresolved_takes_the_status_it_is_given() {
 }
 
 #[test]
+fn whoever_settles_a_failure_is_told_that_it_stays_one() {
+    let scene = Scene::new();
+    scene.interrupted("k --on-crash stop");
+    let call = scene.call("complete k --unresolved --exit-code 7 -v");
+    call.note(&["exit status 7", "from now on", "doubletap forget k"]).run();
+    let help = scene.call("complete --help").any_stdout().run().text();
+    assert!(help.contains("every call gets it from then on, a failure too"), "{help}");
+}
+
+#[test]
 fn a_later_caller_without_the_policy_reruns_it_and_says_so() {
     let scene = Scene::new();
     scene.interrupted("k --on-crash stop");

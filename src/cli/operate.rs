@@ -128,7 +128,7 @@ pub struct CompleteArgs {
     #[arg(long, required = true)]
     pub unresolved: bool,
 
-    /// The exit status to record
+    /// The exit status to record: every call gets it from then on, a failure too
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub exit_code: u8,
 }
@@ -144,7 +144,7 @@ pub struct PruneArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Also remove records whose --ttl still runs, and allow an age below the longest claim
+    /// Also remove what is promised (--ttl, --per, --retry-after), and allow an age below the longest claim
     #[arg(long)]
     pub force: bool,
 

@@ -1,6 +1,7 @@
 //! `complete KEY --unresolved`: says how an interrupted attempt ended.
 
 use crate::claim::attempt::State;
+use crate::claim::holder::Life;
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::cli::CompleteArgs;
@@ -13,12 +14,15 @@ use super::Context;
 pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(Kind::Once, args.key.key())?;
     let Some(mut store) = context.open_existing()? else {
-        return Err(missing(&subject));
+        return Err(missing(context, &subject));
     };
     let outcome = Outcome::Exited(args.exit_code);
     match store.settle(&subject, outcome, &mut context.live_file())? {
-        Dropped::Yes => Ok(Ending::OK),
-        Dropped::Absent => Err(missing(&subject)),
+        Dropped::Yes => {
+            context.voice.tell(|| context.topic(&subject).settled(outcome));
+            Ok(Ending::OK)
+        }
+        Dropped::Absent => Err(missing(context, &subject)),
         Dropped::Resolved(attempt) => {
             let state = match attempt.state {
                 State::Done => "its outcome is on record",
@@ -28,18 +32,17 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Endi
             let message = format!("{}: nothing is unresolved: {state}", subject.key);
             Err(Refusal { status: exit::LOST, message }.into())
         }
-        Dropped::Held(attempt, _) => {
-            let held = context.topic(&subject).held(&attempt);
-            let message = format!("{held}; nothing is unresolved while it runs");
+        Dropped::Held(attempt, life) => {
+            let held = context.topic(&subject).held(&attempt, life);
+            let end = if life == Life::Orphaned { "end it, or wait for it: " } else { "" };
+            let message = format!("{held}; {end}nothing is unresolved while it runs");
             Err(Refusal { status: exit::LOST, message }.into())
         }
     }
 }
 
-fn missing(subject: &Subject) -> anyhow::Error {
-    let message = format!(
-        "{}: missing: there is no such key in namespace {}",
-        subject.key, subject.namespace
-    );
+fn missing(context: &Context, subject: &Subject) -> anyhow::Error {
+    let message =
+        format!("{}: missing: there is no such key {}", subject.key, context.searched(subject));
     Refusal { status: exit::LOST, message }.into()
 }

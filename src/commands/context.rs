@@ -161,11 +161,20 @@ impl Context {
     }
 
     /// What to say of a key that is not there.
-    pub(super) fn absent(subject: &Subject) -> anyhow::Error {
-        anyhow::Error::new(Refusal {
-            status: exit::ABSENT,
-            message: format!("{}: no such key in namespace {}", subject.key, subject.namespace),
-        })
+    pub(super) fn absent(&self, subject: &Subject) -> anyhow::Error {
+        let message = format!("{}: no such key {}", subject.key, self.searched(subject));
+        anyhow::Error::new(Refusal { status: exit::ABSENT, message })
+    }
+
+    /// Where a key was looked for. The file is named: whoever typed another one, or is
+    /// another user than they think, sees it.
+    pub(super) fn searched(&self, subject: &Subject) -> String {
+        let (namespace, store) = (&subject.namespace, self.store.display());
+        if self.store.exists() {
+            format!("in namespace {namespace} of the store {store}")
+        } else {
+            format!("in namespace {namespace}: there is no store {store}")
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `forget KEY`: drops a key on purpose, so that the next call runs again.
 
+use crate::claim::holder::Life;
 use crate::cli::ForgetArgs;
 use crate::exit::{self, Ending, Refusal};
 use crate::store::{Dropped, Force, Store as _};
@@ -10,15 +11,19 @@ use super::Context;
 pub(super) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(args.subject.kind(), args.subject.key.key())?;
     let Some(mut store) = context.open_existing()? else {
-        return Err(Context::absent(&subject));
+        return Err(context.absent(&subject));
     };
     let force = if args.force { Force::Yes } else { Force::No };
     match store.forget(&subject, force, &mut context.live_file())? {
         Dropped::Yes => Ok(Ending::OK),
-        Dropped::Absent | Dropped::Resolved(_) => Err(Context::absent(&subject)),
-        Dropped::Held(attempt, _) => {
-            let held = context.topic(&subject).held(&attempt);
-            let message = format!("{held}; to drop it and end what it runs: --force");
+        Dropped::Absent | Dropped::Resolved(_) => Err(context.absent(&subject)),
+        Dropped::Held(attempt, life) => {
+            let held = context.topic(&subject).held(&attempt, life);
+            let remedy = match life {
+                Life::Orphaned => "end it, or use --force",
+                _ => "to drop it and end what it runs: --force",
+            };
+            let message = format!("{held}; {remedy}");
             Err(Refusal { status: exit::BUSY, message }.into())
         }
     }

@@ -15,7 +15,7 @@ use crate::process::frames::Stream;
 use crate::process::source::Delivery;
 use crate::process::wake::reader_leaves_within;
 use crate::store::sqlite::SqliteStore;
-use crate::store::{Frames, Store as _};
+use crate::store::{Frames, Store as _, StoreError};
 
 use super::Context;
 use super::playing::{Follower, Played, Targets, play};
@@ -28,9 +28,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(Kind::Once, args.key.key())?;
     let Some(mut store) = context.open_to_read()? else {
-        return Err(Context::absent(&subject));
+        return Err(context.absent(&subject));
     };
-    let mut attempt = newest(&mut store, &subject)?;
+    let newest = newest(&mut store, &subject)?;
+    let mut attempt = newest.ok_or_else(|| context.absent(&subject))?;
     let targets = || match (args.stdout, args.stderr) {
         (true, _) => Targets::only(Stream::Out),
         (_, true) => Targets::only(Stream::Err),
@@ -129,10 +130,9 @@ fn follow(
 }
 
 /// The newest attempt that ran.
-fn newest(store: &mut SqliteStore, subject: &Subject) -> anyhow::Result<Attempt> {
+fn newest(store: &mut SqliteStore, subject: &Subject) -> Result<Option<Attempt>, StoreError> {
     let chain = store.chain(subject)?;
-    let newest = chain.into_iter().find(|attempt| !attempt.is_tombstone());
-    newest.ok_or_else(|| Context::absent(subject))
+    Ok(chain.into_iter().find(|attempt| !attempt.is_tombstone()))
 }
 
 /// Why there is no output.

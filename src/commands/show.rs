@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> 
         return Ok(if absent { Ending::Status(exit::ABSENT) } else { shown });
     }
     if absent {
-        return Err(Context::absent(&subject));
+        return Err(context.absent(&subject));
     }
     print_answer(&table::show(&subject, &seen, &now, form()))
 }

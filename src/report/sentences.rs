@@ -60,10 +60,7 @@ impl Topic<'_> {
         let (key, attempt) = (self.key(), &busy.attempt);
         match busy.why {
             BusyWhy::Held(Life::Orphaned) => {
-                let group = attempt.group.map_or_else(String::new, |group| match group.reach {
-                    Reach::Group => format!(" as process group {}", group.id),
-                    Reach::Process => format!(" as pid {}", group.id),
-                });
+                let group = named(attempt).map_or_else(String::new, |name| format!(" as {name}"));
                 format!(
                     "{key}: busy: its command still runs{group}, though the doubletap that started it is gone ({}); end it, or wait for it with --wait",
                     self.holder(attempt)
@@ -85,16 +82,37 @@ impl Topic<'_> {
         }
     }
 
-    /// A living holder is in the way of what a person decides.
+    /// Who lives and is in the way of what a person decides.
     #[must_use]
-    pub fn held(&self, attempt: &Attempt) -> String {
-        format!("{}: held by {}", self.key(), self.holder(attempt))
+    pub fn held(&self, attempt: &Attempt, life: Life) -> String {
+        match life {
+            Life::Orphaned => format!("{}: {}", self.key(), self.orphan(attempt)),
+            _ => format!("{}: held by {}", self.key(), self.holder(attempt)),
+        }
+    }
+
+    /// Who is to be waited for.
+    fn awaited(&self, busy: &Busy) -> String {
+        match busy.why {
+            BusyWhy::Held(Life::Orphaned) => self.orphan(&busy.attempt),
+            _ => self.holder(&busy.attempt),
+        }
+    }
+
+    /// A command that has outlived the doubletap that started it.
+    fn orphan(&self, attempt: &Attempt) -> String {
+        let command = named(attempt).map_or_else(String::new, |name| format!(": {name}"));
+        let age = for_people(attempt.started.age(self.now));
+        let host = &attempt.holder.host;
+        format!(
+            "its doubletap is gone, but its command lives{command} on {host}, started {age} ago"
+        )
     }
 
     /// A wait for a busy key begins.
     #[must_use]
-    pub fn waits(&self, attempt: &Attempt) -> String {
-        format!("{}: waiting for {}", self.key(), self.holder(attempt))
+    pub fn waits(&self, busy: &Busy) -> String {
+        format!("{}: waiting for {}", self.key(), self.awaited(busy))
     }
 
     /// The key was first used for something else.
@@ -148,6 +166,16 @@ impl Topic<'_> {
         }
     }
 
+    /// A person has said how an interrupted attempt ended.
+    #[must_use]
+    pub fn settled(&self, outcome: Outcome) -> String {
+        format!(
+            "{}: recorded that it ended with {outcome}; every call gets that from now on, and nothing runs; to run it again instead: {}",
+            self.key(),
+            self.advise("forget", "")
+        )
+    }
+
     /// An interrupted attempt is taken over.
     #[must_use]
     pub fn took_over(&self, before: &Attempt) -> String {
@@ -172,7 +200,7 @@ impl Topic<'_> {
     #[must_use]
     pub fn waited(&self, busy: &Busy, waited: Duration) -> String {
         let why = match busy.why {
-            BusyWhy::Held(_) => self.holder(&busy.attempt),
+            BusyWhy::Held(_) => self.awaited(busy),
             BusyWhy::Resting if self.subject.kind == Kind::Lease => format!(
                 "it is kept for another {} (--min-hold)",
                 for_people(busy.retry_after.unwrap_or_default())
@@ -275,6 +303,14 @@ impl Topic<'_> {
             self.key()
         )
     }
+}
+
+/// What a command is called by the system, where that is known.
+fn named(attempt: &Attempt) -> Option<String> {
+    attempt.group.map(|group| match group.reach {
+        Reach::Group => format!("process group {}", group.id),
+        Reach::Process => format!("pid {}", group.id),
+    })
 }
 
 #[cfg(test)]

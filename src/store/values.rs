@@ -127,13 +127,14 @@ pub struct Sweep {
     pub namespace: Option<Namespace>,
     /// Keys whose newest attempt ended longer ago than this.
     pub older_than: Duration,
-    /// Whether records whose promised time still runs go too.
+    /// Whether what was promised for a time that still runs goes too.
     pub promised: Promised,
     /// Whether anything is removed.
     pub mode: SweepMode,
 }
 
-/// What becomes of records whose promised time still runs.
+/// What becomes of records, and of keys that rest after a failure, whose promised time
+/// still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promised {
     /// They stay.

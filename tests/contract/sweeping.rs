@@ -6,7 +6,7 @@ use doubletap::claim::holder::Life;
 use doubletap::claim::key::Namespace;
 use doubletap::store::{Dropped, Force, Promised, Sweep, SweepMode, Swept};
 
-use super::completion::{failed, kept, recorded, with_output};
+use super::completion::{failed, kept, recorded, rested, with_output};
 use super::stage::{DAY, LEASE, MS, Stage, almost, older_than, subject_in};
 
 fn finished_keys_go_with_all_they_have(stage: &mut Stage) {
@@ -111,6 +111,42 @@ fn a_promise_that_was_replaced_spares_nothing(stage: &mut Stage) {
     assert_eq!(stage.keys(), Vec::<String>::new());
 }
 
+fn a_failed_key_stays_as_long_as_it_rests(stage: &mut Stage) {
+    for (key, rest) in [("for two days", Some(DAY * 2)), ("not at all", None)] {
+        let claim = stage.won(key);
+        stage.complete(claim, &rested(rest));
+    }
+    let sweep = older_than(LEASE);
+    let counted =
+        |stage: &mut Stage| stage.sweep(&Sweep { mode: SweepMode::Count, ..sweep.clone() }).keys;
+    stage.clock.pass(almost(DAY * 2));
+    assert_eq!(counted(stage), 1);
+    assert_eq!(stage.sweep(&sweep).keys, 1);
+    assert_eq!(stage.keys(), ["for two days"]);
+    let forced = Sweep { promised: Promised::Included, mode: SweepMode::Count, ..sweep.clone() };
+    assert_eq!(stage.sweep(&forced).keys, 1);
+    stage.clock.pass(MS);
+    assert_eq!(stage.sweep(&sweep).keys, 1, "it rests no longer");
+    assert_eq!(stage.keys(), Vec::<String>::new());
+}
+
+fn no_key_rests_after_the_machine_has_started_again(stage: &mut Stage) {
+    let claim = stage.won("k");
+    stage.complete(claim, &rested(Some(DAY * 365)));
+    stage.clock.pass(DAY);
+    stage.clock.restart_machine();
+    assert_eq!(stage.sweep(&older_than(LEASE)).keys, 1);
+}
+
+fn a_rerun_that_failed_rests_no_key(stage: &mut Stage) {
+    let claim = stage.won("k");
+    stage.complete(claim, &kept(Some(LEASE), Promise::Default));
+    let claim = stage.won_again("k");
+    stage.complete(claim, &rested(Some(DAY * 365)));
+    stage.clock.pass(DAY);
+    assert_eq!(stage.sweep(&older_than(LEASE)), Swept { keys: 1, attempts: 2 });
+}
+
 fn only_the_named_namespace_is_swept(stage: &mut Stage) {
     for namespace in ["default", "other", "Other", "other "] {
         let request = Request { subject: subject_in(namespace, "k"), ..stage.request("k") };
@@ -177,6 +213,9 @@ every_store!(
     records_that_somebody_asked_for_stay_as_long_as_they_last,
     a_promised_record_under_a_failed_rerun_stays,
     a_promise_that_was_replaced_spares_nothing,
+    a_failed_key_stays_as_long_as_it_rests,
+    no_key_rests_after_the_machine_has_started_again,
+    a_rerun_that_failed_rests_no_key,
     only_the_named_namespace_is_swept,
     a_count_counts_what_would_go_and_removes_nothing,
     a_count_counts_replaced_attempts_of_a_key_that_goes_once,

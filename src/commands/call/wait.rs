@@ -126,7 +126,7 @@ impl Call<'_> {
             return Ok(Woken::Over(self.busy(busy, &sentence)));
         }
         if self.waiting.began.is_none() {
-            self.context.voice.tell(|| topic.waits(&busy.attempt));
+            self.context.voice.tell(|| topic.waits(busy));
         }
         let began = Instant::now();
         self.waiting.began.get_or_insert(began);

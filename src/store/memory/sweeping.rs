@@ -32,9 +32,14 @@ pub(super) fn goes(sweep: &Sweep, chain: &[Attempt], now: &Now) -> bool {
                 && !end.expiry.has_come(now)
         }) && in_force(attempt)
     };
+    let rests = |newest: &Attempt| {
+        newest.origin == Origin::Ordinary
+            && newest.rests_until.as_ref().is_some_and(|until| until.left(now).is_some())
+    };
     chain.last().is_some_and(finished)
         && unlooked(chain).is_empty()
-        && (sweep.promised == Promised::Included || !chain.iter().any(promised))
+        && (sweep.promised == Promised::Included
+            || !(chain.iter().any(promised) || chain.last().is_some_and(rests)))
 }
 
 /// Whether an attempt goes because a later one replaced it.

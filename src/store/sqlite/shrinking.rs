@@ -12,8 +12,7 @@ use std::time::Instant;
 use super::steps::LONGEST_PAUSE;
 use super::sweeping::HELD;
 use super::{SqliteStore, place};
-use crate::claim::duration::to_ms;
-use crate::store::{StoreError, Sweep, Trouble};
+use crate::store::{StoreError, Trouble};
 
 /// As many rows are few.
 const FEW_ROWS: i64 = 10_000;
@@ -25,10 +24,9 @@ const FEW_PAGES: i64 = 4000;
 const READERS: u32 = 100;
 
 impl SqliteStore {
-    /// Whether most of the store is older than what stays. A fence is never less than
-    /// the time of its claim, so the table is in that order.
-    pub(super) fn little_is_younger(&self, sweep: &Sweep) -> Result<bool, StoreError> {
-        let horizon = self.clock.now().wall.0.saturating_sub(to_ms(sweep.older_than));
+    /// Whether most of the store is older than this time, in milliseconds since 1970. A
+    /// fence is never less than the time of its claim, so the table is in that order.
+    pub(super) fn little_is_younger(&self, horizon: i64) -> Result<bool, StoreError> {
         self.read(|connection| {
             let younger: i64 = connection.query_row(
                 "SELECT count(*) FROM (SELECT 1 FROM attempt WHERE fence >= ? LIMIT ?)",
@@ -50,13 +48,13 @@ impl SqliteStore {
     /// Gives free pages back, holding the lock for a short time at once.
     pub(super) fn give_back(&mut self) -> Result<(), StoreError> {
         loop {
-            let began = Instant::now();
             let all = self.read(|connection| {
                 let mut vacuum = connection.prepare_cached("PRAGMA incremental_vacuum")?;
                 // Every step moves one page; what is done when it ends early is kept.
                 let mut rows = vacuum.query([])?;
+                let mut began = None;
                 while rows.next()?.is_some() {
-                    if began.elapsed() > HELD {
+                    if began.get_or_insert_with(Instant::now).elapsed() > HELD {
                         return Ok(false);
                     }
                 }

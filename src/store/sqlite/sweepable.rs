@@ -24,7 +24,7 @@ pub(super) fn replaced_by(later: &str, record: &str) -> String {
 fn keeps(row: &str) -> String {
     format!(
         "(({row}.emptied = 0 AND {row}.state IN ('interrupted', 'forgotten'))
-        OR (NOT :promised AND {row}.state = 'done' AND {row}.promised = 1
+        OR (NOT :promised AND {row}.state = 'done' AND {row}.promised IS 1
             AND ({row}.expires_ms IS NULL OR {row}.expires_ms > :now)
             AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {})))",
         replaced_by("later", row)
@@ -32,12 +32,15 @@ fn keeps(row: &str) -> String {
 }
 
 /// Whether a row is the newest of a finished key that goes whole. Any of the others
-/// can keep it: under a rerun that failed lies the record that is in force. (A key
-/// can have many, so they are looked at only under the newest; the first has none.)
+/// can keep it: under a rerun that failed lies the record that is in force. One that
+/// rests stays too, which a rerun that failed does not make it. (A key can have many
+/// attempts, so they are looked at only under the newest; the first has none.)
 fn goes_whole(newest: &str) -> String {
     format!(
         "{newest}.kind = 'once' AND {newest}.state IN ('done', 'failed', 'forgotten')
         AND {newest}.ended_ms < :horizon AND NOT {itself}
+        AND (:promised OR {newest}.rerun = 1 OR {newest}.retry_boot_ms IS NULL
+            OR {newest}.retry_boot_ms <= :boot OR {newest}.boot_id <> :boot_id)
         AND NOT EXISTS (SELECT 1 FROM attempt AS later
             WHERE {later} AND later.generation > {newest}.generation)
         AND ({newest}.generation = 1
@@ -65,13 +68,13 @@ pub(super) enum Taken {
 const BATCH: &str = "row.fence BETWEEN :first AND :last";
 
 impl Taken {
-    /// The next `:limit` rows after the fence `:after` that look as if they may go,
-    /// with the bytes of their output. (An index would find what is old in no order,
-    /// and read all of it each time.)
+    /// The rows after the fence `:after`, and of those that look as if they may go the
+    /// bytes of their output. (An index would find what is old in no order, and read
+    /// all of it each time.)
     pub(super) fn promising(self) -> String {
         format!(
-            "SELECT row.fence, ifnull(row.output_bytes, 0) FROM attempt AS row NOT INDEXED
-            WHERE row.fence > :after AND {} ORDER BY row.fence LIMIT :limit",
+            "SELECT row.fence, CASE WHEN {} THEN ifnull(row.output_bytes, 0) END
+            FROM attempt AS row NOT INDEXED WHERE row.fence > :after ORDER BY row.fence",
             self.look()
         )
     }

@@ -33,8 +33,18 @@ const OUTPUT: i64 = 8 << 20;
 /// part of the index that each is in would be read again and again.
 const CACHE: i64 = 64 << 10;
 
-/// A sweep, one of the two things that it takes, and its time.
-type Taking<'a> = (&'a Sweep, Taken, &'a Now);
+/// So many rows are read under one lock at the most, whatever goes of them.
+const SPAN: usize = 50_000;
+
+/// What is being taken.
+#[derive(Clone, Copy)]
+struct Taking<'a> {
+    sweep: &'a Sweep,
+    taken: Taken,
+    /// What ended before this is old, in milliseconds since 1970. It does not move on
+    /// with the clock: a sweep would run after the keys that end beside it.
+    horizon: i64,
+}
 
 /// The fences that a batch is about, the first and the last.
 type Bounds = (i64, i64);
@@ -47,14 +57,16 @@ impl SqliteStore {
     ) -> Result<Swept, StoreError> {
         let mut total = Swept::default();
         self.read(|connection| connection.pragma_update(None, "cache_size", -CACHE))?;
-        let little_stays = self.little_is_younger(sweep)?;
+        let horizon = self.clock.now().wall.0.saturating_sub(to_ms(sweep.older_than));
+        let little_stays = self.little_is_younger(horizon)?;
         for taken in [Taken::Keys, Taken::Replaced] {
+            let taking = Taking { sweep, taken, horizon };
             let (mut after, mut rows) = (0, ROWS);
             // Nobody is kept from writing while what may go is looked for.
-            while let Some(bounds) = self.next_bounds(sweep, taken, after, rows)? {
-                let began = Instant::now();
-                total += self.take(sweep, taken, bounds)?;
-                rows = fitting(rows, began.elapsed());
+            while let Some(bounds) = self.read(|store| bounds(store, taking, after, rows))? {
+                let (swept, took) = self.take(taking, bounds)?;
+                total += swept;
+                rows = fitting(rows, took);
                 after = bounds.1;
                 told(total);
                 if sweep.mode == SweepMode::Remove {
@@ -74,29 +86,25 @@ impl SqliteStore {
         Ok(total)
     }
 
-    fn next_bounds(
-        &self,
-        sweep: &Sweep,
-        taken: Taken,
-        after: i64,
-        rows: i64,
-    ) -> Result<Option<Bounds>, StoreError> {
-        let now = self.clock.now();
-        self.read(|connection| bounds(connection, (sweep, taken, &now), after, rows))
-    }
-
-    /// One batch.
-    fn take(&mut self, sweep: &Sweep, taken: Taken, bounds: Bounds) -> Result<Swept, StoreError> {
+    /// One batch, and how long everybody waited for it.
+    fn take(
+        &mut self,
+        taking: Taking<'_>,
+        bounds: Bounds,
+    ) -> Result<(Swept, Duration), StoreError> {
         let limit = self.patience.limit;
-        match sweep.mode {
+        let mut began = Instant::now();
+        let swept = match taking.sweep.mode {
             SweepMode::Count => {
                 let now = self.clock.now();
-                self.read(|connection| count(connection, (sweep, taken, &now), bounds))
+                self.read(|connection| count(connection, (taking, &now), bounds))
             }
             SweepMode::Remove => self.write(Sync::Normal, limit, |step, now| {
-                Ok(remove(step, (sweep, taken, now), bounds)?)
+                began = Instant::now();
+                Ok(remove(step, (taking, now), bounds)?)
             }),
-        }
+        }?;
+        Ok((swept, began.elapsed()))
     }
 }
 
@@ -110,44 +118,54 @@ fn fitting(rows: i64, took: Duration) -> i64 {
 /// The next rows that look as if they may go.
 fn bounds(
     connection: &Connection,
-    (sweep, taken, now): Taking<'_>,
+    Taking { sweep, taken, horizon }: Taking<'_>,
     after: i64,
     rows: i64,
 ) -> rusqlite::Result<Option<Bounds>> {
     let mut statement = connection.prepare_cached(&taken.promising())?;
-    let mut promising = statement.query(named_params! {
-        ":horizon": horizon(sweep, now),
+    let mut all = statement.query(named_params! {
+        ":horizon": horizon,
         ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
         ":after": after,
-        ":limit": rows,
     })?;
-    let (mut found, mut output) = (None, 0);
-    while let Some(row) = promising.next()? {
-        let fence = row.get(0)?;
-        let first = found.map_or(fence, |(first, _)| first);
-        found = Some((first, fence));
-        output += row.get::<_, i64>(1)?;
-        if output > OUTPUT {
-            break;
+    let mut found = None;
+    let (mut promising, mut output, mut read) = (0, 0_i64, 0);
+    while promising < rows && output <= OUTPUT && read < SPAN {
+        let Some(row) = all.next()? else { break };
+        if let Some(bytes) = row.get::<_, Option<i64>>(1)? {
+            let fence = row.get(0)?;
+            found = Some((found.map_or(fence, |(first, _)| first), fence));
+            promising += 1;
+            output = output.saturating_add(bytes);
         }
+        // What lies before the first is not read again under the lock.
+        read += usize::from(found.is_some());
     }
     Ok(found)
 }
 
-fn count(connection: &Connection, taking: Taking<'_>, bounds: Bounds) -> rusqlite::Result<Swept> {
-    let (keys, attempts) = with_values(taking, bounds, |values| {
+fn count(
+    connection: &Connection,
+    (taking, now): (Taking<'_>, &Now),
+    bounds: Bounds,
+) -> rusqlite::Result<Swept> {
+    let (keys, attempts) = with_values((taking, now), bounds, |values| {
         connection
-            .prepare_cached(&taking.1.tally())?
+            .prepare_cached(&taking.taken.tally())?
             .query_row(values, |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
     })?;
     Ok(Swept { keys: keys.unsigned_abs(), attempts: attempts.unsigned_abs() })
 }
 
 /// Removes what goes, with its outputs.
-fn remove(connection: &Connection, taking: Taking<'_>, bounds: Bounds) -> rusqlite::Result<Swept> {
+fn remove(
+    connection: &Connection,
+    (taking, now): (Taking<'_>, &Now),
+    bounds: Bounds,
+) -> rusqlite::Result<Swept> {
     let mut swept = Swept::default();
-    if taking.1 == Taken::Keys {
-        for (kind, namespace, key) in with_values(taking, bounds, |values| {
+    if taking.taken == Taken::Keys {
+        for (kind, namespace, key) in with_values((taking, now), bounds, |values| {
             let mut statement = connection.prepare_cached(&Taken::several())?;
             let chains =
                 statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -157,10 +175,10 @@ fn remove(connection: &Connection, taking: Taking<'_>, bounds: Bounds) -> rusqli
             swept.attempts += remove_chain(connection, (&kind, &namespace, &key))?;
         }
     }
-    let rows = with_values(taking, bounds, |values| {
-        connection.prepare_cached(&taking.1.removal())?.execute(values)
+    let rows = with_values((taking, now), bounds, |values| {
+        connection.prepare_cached(&taking.taken.removal())?.execute(values)
     })? as u64;
-    swept += Swept { keys: if taking.1 == Taken::Keys { rows } else { 0 }, attempts: rows };
+    swept += Swept { keys: if taking.taken == Taken::Keys { rows } else { 0 }, attempts: rows };
     connection
         .prepare_cached(
             "DELETE FROM output WHERE fence BETWEEN ? AND ?
@@ -172,22 +190,20 @@ fn remove(connection: &Connection, taking: Taking<'_>, bounds: Bounds) -> rusqli
 
 /// Does something with the values of a condition for what may go.
 fn with_values<T>(
-    (sweep, _, now): Taking<'_>,
+    (Taking { sweep, horizon, .. }, now): (Taking<'_>, &Now),
     (first, last): Bounds,
     then: impl FnOnce(&[(&str, &dyn ToSql)]) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
     then(named_params! {
-        ":horizon": horizon(sweep, now),
+        ":horizon": horizon,
         ":namespace": sweep.namespace.as_ref().map(Namespace::as_str),
         ":promised": sweep.promised == Promised::Included,
         ":now": now.wall.0,
+        ":boot": now.boot.0,
+        ":boot_id": &*now.boot_id.0,
         ":first": first,
         ":last": last,
     })
-}
-
-fn horizon(sweep: &Sweep, now: &Now) -> i64 {
-    now.wall.0.saturating_sub(to_ms(sweep.older_than))
 }
 
 /// Removes all attempts and outputs of a key.
