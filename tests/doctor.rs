@@ -135,6 +135,16 @@ fn a_damaged_page_is_found_and_the_other_checks_are_made_all_the_same() {
     }
 }
 
+#[test]
+fn what_makes_a_store_of_an_empty_file_names_it() {
+    let scene = Scene::new();
+    fs::write(scene.store(), "").unwrap();
+    let checkup = scene.examined();
+    let remedy = checkup.remedy("schema", "note");
+    let named = format!("doubletap once KEY --store {} -- COMMAND", scene.store().display());
+    assert_eq!(remedy, named);
+}
+
 /// Types a remedy that begins after this.
 #[track_caller]
 fn typed(scene: &Scene, remedy: &str, after: &str) {

@@ -58,7 +58,8 @@ fn look_inside(context: &Context, so_far: &[Finding]) -> Vec<Finding> {
         Ok(Some(store)) => store,
         Ok(None) if context.store_path().exists() => {
             let found = "it is empty, and the first call makes a store of it";
-            return vec![Finding::note("schema", found, "doubletap once KEY -- COMMAND")];
+            let remedy = format!("doubletap once KEY{} -- COMMAND", context.store_option());
+            return vec![Finding::note("schema", found, remedy)];
         }
         Ok(None) => return Vec::new(),
         // A place that is refused has said so.
