@@ -26,7 +26,8 @@ fn whoever_waits_for_a_slot_wakes_when_any_holder_is_done() {
         (0..2).map(|_| scene.begun(scene.hanging_lease("n --slots 2 --ttl 1h"))).collect();
     scene.behave("echo got");
     let waiter = scene.held("n --slots 2 --wait forever").stdout("got\n").spawn();
-    scene.await_waiters(1);
+    // One for the byte of each holder.
+    scene.await_waiters(2);
     // Whichever of the two goes on.
     gate.open();
     waiter.finish();
