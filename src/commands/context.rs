@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use directories::ProjectDirs;
+use serde::Serialize;
 
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::Seen;
@@ -208,6 +209,11 @@ pub(super) fn form() -> Form {
 pub(super) fn print_answer(text: &str) -> anyhow::Result<Ending> {
     print(text).context("standard output")?;
     Ok(Ending::OK)
+}
+
+/// Prints the document that `--json` asks for.
+pub(super) fn print_document(document: &impl Serialize) -> anyhow::Result<Ending> {
+    print_answer(&(serde_json::to_string_pretty(document)? + "\n"))
 }
 
 /// `doubletap.db` in the user's state folder, or in the local data folder

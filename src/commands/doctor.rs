@@ -15,7 +15,7 @@ use crate::report::checkup;
 use crate::store::sqlite::{SqliteStore, examine_place};
 use crate::store::{Finding, Grade, Store as _, StoreError, with_lives};
 
-use super::context::{Context, form, print_answer};
+use super::context::{Context, form, print_answer, print_document};
 use race::Raced;
 
 /// What a stale holder is reported as.
@@ -44,12 +44,12 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Ending
         Grade::Ok | Grade::Note => Ending::OK,
         Grade::Bad => Ending::Status(exit::UNSOUND),
     };
-    let text = if args.json {
-        serde_json::to_string_pretty(&checkup::document(&findings, document))? + "\n"
+    let printed = if args.json {
+        print_document(&checkup::document(&findings, document))
     } else {
-        checkup::table(&findings, form())
+        print_answer(&checkup::table(&findings, form()))
     };
-    print_answer(&text).map(|_| ending)
+    printed.map(|_| ending)
 }
 
 /// What a store that can be opened says of itself, and why another cannot.

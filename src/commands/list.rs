@@ -10,7 +10,7 @@ use crate::report::document;
 use crate::report::table::List;
 use crate::store::Store as _;
 
-use super::context::{Context, form, print_answer};
+use super::context::{Context, form, print_answer, print_document};
 
 /// Lists the keys of all namespaces, unless one is named.
 pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> {
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> 
         }
     }
     if args.json {
-        return print_answer(&(serde_json::to_string_pretty(&documents)? + "\n"));
+        return print_document(&documents);
     }
     print_answer(&list.table(form()))
 }

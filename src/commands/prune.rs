@@ -7,7 +7,7 @@ use crate::report::document::SweepDocument;
 use crate::report::progress::Progress;
 use crate::store::{Promised, Store as _, Sweep, SweepMode, Swept};
 
-use super::context::{Context, print_answer};
+use super::context::{Context, print_answer, print_document};
 
 /// Removes finished keys of all namespaces, unless one is named.
 pub(super) fn run(context: &Context, args: &PruneArgs) -> anyhow::Result<Ending> {
@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, args: &PruneArgs) -> anyhow::Result<Ending>
     if args.json {
         let Swept { keys, attempts } = swept;
         let document = SweepDocument { keys, attempts, dry_run: args.dry_run };
-        return print_answer(&(serde_json::to_string_pretty(&document)? + "\n"));
+        return print_document(&document);
     }
     let sentence =
         |verb: &str| format!("{} keys with {} attempts {verb}", swept.keys, swept.attempts);

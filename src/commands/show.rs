@@ -5,7 +5,7 @@ use crate::exit::{self, Ending};
 use crate::report::{document, table};
 use crate::store::Store as _;
 
-use super::context::{Context, form, print_answer};
+use super::context::{Context, form, print_answer, print_document};
 
 /// Shows a key; an absent one is an error of its own.
 pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> {
@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> 
     let (seen, now) = context.seen(attempts)?;
     if args.json {
         let document = document::key(&subject, &seen, &now);
-        let shown = print_answer(&(serde_json::to_string_pretty(&document)? + "\n"))?;
+        let shown = print_document(&document)?;
         return Ok(if absent { Ending::Status(exit::ABSENT) } else { shown });
     }
     if absent {

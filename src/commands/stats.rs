@@ -15,7 +15,7 @@ use crate::report::metrics;
 use crate::report::stats::{Stats, document, table};
 use crate::store::Store as _;
 
-use super::context::{Context, form, print_answer};
+use super::context::{Context, form, print_answer, print_document};
 
 /// Sums up all namespaces, unless one is named.
 pub(super) fn run(context: &Context, args: &StatsArgs) -> anyhow::Result<Ending> {
@@ -34,13 +34,10 @@ pub(super) fn run(context: &Context, args: &StatsArgs) -> anyhow::Result<Ending>
         log: log.as_ref().map(|(path, tally)| (*path, tally)),
         now: &context.clock.now(),
     };
-    print_answer(&if args.json {
-        serde_json::to_string_pretty(&document(&stats))? + "\n"
-    } else if args.prometheus {
-        metrics::exposition(&stats)
-    } else {
-        table(&stats, form())
-    })
+    if args.json {
+        return print_document(&document(&stats));
+    }
+    print_answer(&if args.prometheus { metrics::exposition(&stats) } else { table(&stats, form()) })
 }
 
 /// Reads the log. One that is named by a variable may be there only after the first
