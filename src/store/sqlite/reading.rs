@@ -12,6 +12,11 @@ use crate::claim::fence::Fence;
 use crate::claim::key::{Kind, Namespace, Subject};
 use crate::store::{Chain, Frames, Liveness, StoreError, row, with_lives};
 
+/// What a pragma says, where it is a number.
+pub(super) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
+}
+
 /// How much of a chain is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {

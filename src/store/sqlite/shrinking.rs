@@ -9,6 +9,7 @@ use std::fs;
 use std::thread;
 use std::time::Instant;
 
+use super::reading::pragma;
 use super::steps::LONGEST_PAUSE;
 use super::sweeping::HELD;
 use super::{SqliteStore, place};
@@ -69,12 +70,9 @@ impl SqliteStore {
 
     /// Gives back what is left, at once where little is in use.
     pub(super) fn give_back_the_rest(&mut self) -> Result<(), StoreError> {
-        let number = |name: &str| {
-            self.read(|connection| {
-                connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
-            })
-        };
-        let (free, pages) = (number("freelist_count")?, number("page_count")?);
+        let (free, pages) = self.read(|connection| {
+            Ok((pragma(connection, "freelist_count")?, pragma(connection, "page_count")?))
+        })?;
         if pages - free > FEW_PAGES {
             return self.give_back();
         }

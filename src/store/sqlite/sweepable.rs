@@ -31,20 +31,28 @@ fn keeps(row: &str) -> String {
     )
 }
 
+/// Whether a row ended before the horizon and nothing of its key is in progress.
+fn finished(row: &str) -> String {
+    format!(
+        "{row}.kind = 'once' AND {row}.state IN ('done', 'failed', 'forgotten')
+        AND {row}.ended_ms < :horizon"
+    )
+}
+
 /// Whether a row is the newest of a finished key that goes whole. Any of the others
 /// can keep it: under a rerun that failed lies the record that is in force. One that
 /// rests stays too, which a rerun that failed does not make it. (A key can have many
 /// attempts, so they are looked at only under the newest; the first has none.)
 fn goes_whole(newest: &str) -> String {
     format!(
-        "{newest}.kind = 'once' AND {newest}.state IN ('done', 'failed', 'forgotten')
-        AND {newest}.ended_ms < :horizon AND NOT {itself}
+        "{finished} AND NOT {itself}
         AND (:promised OR {newest}.rerun = 1 OR {newest}.retry_boot_ms IS NULL
             OR {newest}.retry_boot_ms <= :boot OR {newest}.boot_id <> :boot_id)
         AND NOT EXISTS (SELECT 1 FROM attempt AS later
             WHERE {later} AND later.generation > {newest}.generation)
         AND ({newest}.generation = 1
             OR NOT EXISTS (SELECT 1 FROM attempt AS other WHERE {same} AND {other}))",
+        finished = finished(newest),
         itself = keeps(newest),
         later = same_key("later", newest),
         same = same_key("other", newest),
@@ -63,6 +71,9 @@ pub(super) enum Taken {
     /// nothing while they are the newest.
     Replaced,
 }
+
+/// Whether a row is of the namespace that was asked for, if one was.
+const ASKED_FOR: &str = "(:namespace IS NULL OR row.namespace = :namespace)";
 
 /// The rows of a batch.
 const BATCH: &str = "row.fence BETWEEN :first AND :last";
@@ -113,27 +124,22 @@ impl Taken {
     }
 
     /// What can be said of a row without another.
-    fn look(self) -> &'static str {
+    fn look(self) -> String {
         match self {
-            Self::Keys => {
-                "row.kind = 'once' AND row.state IN ('done', 'failed', 'forgotten')
-                AND row.ended_ms < :horizon
-                AND (:namespace IS NULL OR row.namespace = :namespace)"
-            }
-            Self::Replaced => {
+            Self::Keys => format!("{} AND {ASKED_FOR}", finished("row")),
+            Self::Replaced => format!(
                 "row.kind = 'once' AND row.state IN ('done', 'failed', 'interrupted', 'forgotten')
-                AND row.ended_ms < :horizon
-                AND (:namespace IS NULL OR row.namespace = :namespace)
+                AND row.ended_ms < :horizon AND {ASKED_FOR}
                 AND (row.emptied = 1 OR row.state IN ('done', 'failed'))"
-            }
+            ),
         }
     }
 
     fn condition(self) -> String {
-        let rest = match self {
-            Self::Keys => goes_whole("row"),
+        match self {
+            Self::Keys => format!("{ASKED_FOR} AND {}", goes_whole("row")),
             Self::Replaced => format!(
-                "EXISTS (SELECT 1 FROM attempt AS later
+                "{look} AND EXISTS (SELECT 1 FROM attempt AS later
                     WHERE {later} AND later.generation > row.generation
                     AND later.operation <> row.operation
                     AND (later.rerun = 0 OR later.state = 'done'
@@ -142,12 +148,12 @@ impl Taken {
                     AND newest.generation =
                         (SELECT max(last.generation) FROM attempt AS last WHERE {last})
                     AND {whole})",
+                look = self.look(),
                 later = same_key("later", "row"),
                 newest = same_key("newest", "row"),
                 last = same_key("last", "row"),
                 whole = goes_whole("newest"),
             ),
-        };
-        format!("{} AND {rest}", self.look())
+        }
     }
 }

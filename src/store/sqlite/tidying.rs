@@ -47,14 +47,14 @@ impl SqliteStore {
         let copied = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
             Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
         });
-        let whole = copied.as_ref().is_ok_and(|(log, copied)| log == copied);
-        if whole && copied.is_ok_and(|(log, _)| log > LONG) {
+        let Ok((log, copied)) = copied else { return false };
+        if log == copied && log > LONG {
             self.sync = Some(Sync::Normal);
             // A row that stays as it is would not be written. Fences may skip.
             let _ = self.connection.execute_batch(&format!(
                 "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = {LARGEST}; UPDATE store SET fence = fence + 1;"
             ));
         }
-        whole
+        log == copied
     }
 }

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 
 use super::super::open::{is_foreign, version};
 use super::super::place::{beside, typed};
+use super::super::reading::pragma;
 use super::super::schema::{APPLICATION_ID, NEWEST};
 use super::super::sweepable::replaced_by;
 use super::super::{SqliteStore, spool};
@@ -108,10 +109,8 @@ impl SqliteStore {
     }
 
     fn examine_vacuum(&self) -> Result<Finding, StoreError> {
-        let (mode, free, size): (i64, i64, i64) = self.read(|connection| {
-            let number = |pragma: &str| {
-                connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
-            };
+        let (mode, free, size) = self.read(|connection| {
+            let number = |name: &str| pragma(connection, name);
             Ok((number("auto_vacuum")?, number("freelist_count")?, number("page_size")?))
         })?;
         let free = size::for_people(free.saturating_mul(size).unsigned_abs());
