@@ -25,6 +25,7 @@ use crate::claim::decide::{Decision, Request};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Life};
+use crate::claim::id::Token;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
@@ -34,8 +35,8 @@ pub use finding::{Finding, Grade};
 pub use output::{Frames, Output, Spool};
 pub use row::with_lives;
 pub use values::{
-    Chain, Completion, Dropped, Force, Keep, KeepUntil, LostWhy, Owned, Promised, Sweep, SweepMode,
-    Swept, Unrecorded, Verdict,
+    Chain, Completion, Dropped, Force, Keep, KeepUntil, LostWhy, Owned, Promised, Resumed, Sweep,
+    SweepMode, Swept, Unrecorded, Verdict,
 };
 
 /// Answers what a store cannot know: who lives.
@@ -94,7 +95,9 @@ pub trait Store: Send {
     /// marks what is superseded as interrupted and inserts the next
     /// generation. Of any number of callers at most one wins. Durable against
     /// power loss when it returns. Calling it again with the same token after
-    /// an error answers with the claim that was won, if it was.
+    /// an error answers with the claim that was won, if it was. Only a claim that hangs
+    /// on its wrapper takes a lock of `liveness`. A step is had only while the attempt
+    /// that it belongs to is still its owner's, which is tested under the same lock.
     ///
     /// # Errors
     /// When the store cannot be written; nothing may be run then.
@@ -112,13 +115,45 @@ pub trait Store: Send {
     /// When the store cannot be written within `limit`.
     fn renew(&mut self, owner: &Ownership, limit: Duration) -> Result<Owned, StoreError>;
 
+    /// Renews, and makes the lease so long from now on. A claim that was tied to a
+    /// process alone is tied to time too, then.
+    ///
+    /// # Errors
+    /// As [`Store::renew`].
+    fn renew_for(
+        &mut self,
+        owner: &Ownership,
+        lease: Duration,
+        limit: Duration,
+    ) -> Result<Owned, StoreError>;
+
+    /// Gives a claim to whoever has its token: a script keeps that from call to call.
+    /// Reads only; whether the claim is still good is known when it is spent.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn resume(&mut self, subject: &Subject, token: Token) -> Result<Resumed, StoreError> {
+        Ok(row::resumed(subject, self.chain(subject)?, token))
+    }
+
+    /// Finds the attempt that a token was drawn for. It takes long only where nothing is
+    /// known of it: not if its fence is given, and not for one that hangs on no wrapper.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn find(
+        &mut self,
+        token: Token,
+        fence: Option<Fence>,
+    ) -> Result<Option<(Subject, Attempt)>, StoreError>;
+
     /// Does what can be done for [`Store::complete`] before the end is known, so that
     /// nobody waits for it then. Touches nothing of the store, and never fails.
     fn expect_end(&mut self) {}
 
     /// Spends a claim: writes how the attempt ended, if it is still the
-    /// owner's, its lease over or not. Durable against power loss when it
-    /// returns.
+    /// owner's, its lease over or not. A step is so only as long as the attempt that it
+    /// belongs to. Durable against power loss when it returns.
     ///
     /// # Errors
     /// [`Unrecorded`] gives the claim back when the store cannot be written.
@@ -147,7 +182,7 @@ pub trait Store: Send {
     /// When the store cannot be read.
     fn output(&mut self, fence: Fence) -> Result<Option<Frames>, StoreError>;
 
-    /// Every key with all its attempts, the newest claim first.
+    /// Every key with all its attempts, the newest claim first. Steps are no keys.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -167,7 +202,7 @@ pub trait Store: Send {
         liveness: &mut dyn Liveness,
     ) -> Result<Survey, StoreError>;
 
-    /// Every attempt that has not ended, the newest first.
+    /// Every attempt that has not ended, the newest first; steps are left out.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -208,7 +243,7 @@ pub trait Store: Send {
     fn longest_lease(&mut self) -> Result<Duration, StoreError>;
 
     /// Removes finished keys, in bounded batches, oldest first, and gives their space
-    /// back. Nobody else waits for long: the lock is left alone between two batches.
+    /// back. With the last attempt of an operation its steps go, at once. Nobody else waits for long: the lock is left alone between two batches.
     /// `told` hears what has gone so far, after each.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::fence::Fence;
 use super::fingerprint::Fingerprint;
-use super::holder::{Group, Holder};
+use super::holder::{Group, Holder, Tie};
 use super::id::{OperationId, Token};
 use super::key::Subject;
 use super::outcome::Outcome;
@@ -155,6 +155,10 @@ pub struct Attempt {
     pub command: CommandSummary,
     /// Who claimed it.
     pub holder: Holder,
+    /// What its claim hangs on.
+    pub tie: Tie,
+    /// The attempt that it is a step of, if it is one.
+    pub parent: Option<Fence>,
     /// The inode of the lock file on which its holder holds a byte, where
     /// there are such locks.
     pub lock_inode: Option<u64>,

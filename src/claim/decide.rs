@@ -7,9 +7,9 @@
 
 use std::time::Duration;
 
-use super::attempt::{Attempt, CommandSummary, Origin, State};
+use super::attempt::{Attempt, CommandSummary, Origin, Ownership, State};
 use super::fingerprint::Fingerprint;
-use super::holder::Life;
+use super::holder::{Life, Tie};
 use super::id::{OperationId, Token};
 use super::key::Subject;
 use super::time::{Now, WallMs};
@@ -49,8 +49,22 @@ pub struct Request {
     pub command: CommandSummary,
     /// How long the claim lasts unless it is renewed.
     pub lease: Duration,
+    /// The attempt that it is a step of, if it is one.
+    pub parent: Option<Ownership>,
     /// What depends on the kind of the chain.
     pub terms: Terms,
+}
+
+impl Request {
+    /// What it is about, for people.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let name = &self.subject.key;
+        match &self.parent {
+            None => name.to_string(),
+            Some(parent) => format!("{}: step {name}", parent.subject.key),
+        }
+    }
 }
 
 /// What a caller asks for, as far as it depends on the kind of the chain.
@@ -74,6 +88,18 @@ pub struct OnceTerms {
     /// The start of the present calendar period: what began before it, and is
     /// over, counts as absent.
     pub since: Option<WallMs>,
+    /// Which keys are to be had.
+    pub of: Of,
+}
+
+/// Which keys are to be had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Of {
+    /// All.
+    #[default]
+    All,
+    /// Those of which nothing is known (`--upsert-missing`).
+    Missing,
 }
 
 /// How a name is to be held.
@@ -96,7 +122,8 @@ pub struct Seen {
 
 impl Seen {
     /// Whether the holder still counts: a living one always does, a dead one
-    /// never, and one of whom nothing is known as long as its lease lasts. (Whoever
+    /// never, and one of whom nothing is known as long as its lease lasts, or for ever
+    /// if it asked for no lease. (Whoever
     /// holds a lease counts by other rules: [`Seen::holds`].)
     #[must_use]
     pub fn counts(&self, now: &Now) -> bool {
@@ -104,8 +131,17 @@ impl Seen {
             && match self.life {
                 Life::Alive | Life::Orphaned => true,
                 Life::Gone => false,
-                Life::Unknown => self.attempt.until.left(now).is_some(),
+                // Time alone does not end what was tied to a process only.
+                Life::Unknown => {
+                    self.attempt.tie == Tie::Process || self.attempt.until.left(now).is_some()
+                }
             }
+    }
+
+    /// Whether the kernel tells whoever waits for its holder of his end.
+    #[must_use]
+    pub fn tells_of_its_end(&self) -> bool {
+        self.life == Life::Alive && self.attempt.tie == Tie::Wrapper
     }
 
     /// Whether its record, if it is one, is not replayed any more.
@@ -140,6 +176,10 @@ pub enum Decision {
     Mismatch(Attempt),
     /// A person must decide.
     Unresolved(Unresolved),
+    /// Something is known of the key, and only a missing one was wanted.
+    Known(Attempt),
+    /// The claim that it is a step of was lost.
+    ParentLost,
 }
 
 /// The next attempt of a key.
@@ -220,19 +260,25 @@ fn decide_once(chain: &[Seen], request: &Request, terms: &OnceTerms, now: &Now) 
     if newest.attempt.state == State::Running && newest.attempt.token == request.token {
         return Decision::Claimed(newest.attempt.clone());
     }
+    if terms.of == Of::Missing {
+        return Decision::Known(newest.attempt.clone());
+    }
     let newest = Some(newest);
     let Some(seen) = chain.iter().find(|seen| !seen.is_passed_over(now)) else {
         return Decision::Run(plan(newest, request, Continues::Nothing));
     };
     let attempt = &seen.attempt;
     let earlier = terms.since.is_some_and(|since| attempt.started < since);
-    if earlier && !seen.counts(now) {
+    // Whoever runs a step for an attempt that was superseded has lost it too.
+    let parent = request.parent.as_ref().map(|parent| parent.fence);
+    let counts = seen.counts(now) && attempt.parent == parent;
+    if earlier && !counts {
         return Decision::Run(plan(newest, request, Continues::Nothing));
     }
     let same = attempt.fingerprint == request.fingerprint;
     match attempt.state {
         State::Running if !same => Decision::Mismatch(attempt.clone()),
-        State::Running if seen.counts(now) => Decision::Busy(Busy {
+        State::Running if counts => Decision::Busy(Busy {
             retry_after: attempt.until.left(now),
             attempt: attempt.clone(),
             why: BusyWhy::Held(seen.life),

@@ -27,11 +27,57 @@ pub struct Holder {
     pub pid_namespace: PidNamespace,
 }
 
+/// What a claim hangs on: whose end sets it free, if its owner never says a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// The doubletap that runs its command, which holds a lock meanwhile.
+    Wrapper,
+    /// The process that is named as its holder.
+    Process,
+    /// The lease.
+    Time,
+    /// That process, and the lease where nothing can be known of it.
+    Both,
+}
+
+impl Tie {
+    /// Every tie.
+    const ALL: [Self; 4] = [Self::Wrapper, Self::Process, Self::Time, Self::Both];
+
+    /// The word for it in stores and documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Wrapper => "wrapper",
+            Self::Process => "process",
+            Self::Time => "time",
+            Self::Both => "both",
+        }
+    }
+
+    /// Reads the word that [`Tie::as_str`] writes.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tie| tie.as_str() == word)
+    }
+
+    /// The tie of a claim that gets a time limit besides.
+    #[must_use]
+    pub fn limited(self) -> Self {
+        match self {
+            Self::Process => Self::Both,
+            other => other,
+        }
+    }
+}
+
 /// Who claims, and what will run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimant {
     /// The process that claims.
     pub holder: Holder,
+    /// What the claim hangs on.
+    pub tie: Tie,
     /// The command, which waits to be let go.
     pub group: Option<Group>,
 }

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::fmt;
 
+use super::id::OperationId;
+
 /// The longest key, in bytes.
 pub const MAX_BYTES: usize = 1024;
 
@@ -114,6 +116,8 @@ pub enum Kind {
     Once,
     /// A name that is held for a while.
     Lease,
+    /// A step of an operation, in the namespace that is the operation's alone.
+    Step,
 }
 
 impl Kind {
@@ -123,13 +127,23 @@ impl Kind {
         match self {
             Self::Once => "once",
             Self::Lease => "lease",
+            Self::Step => "step",
+        }
+    }
+
+    /// Whether a key of this kind has an outcome that is replayed.
+    #[must_use]
+    pub fn runs_once(self) -> bool {
+        match self {
+            Self::Once | Self::Step => true,
+            Self::Lease => false,
         }
     }
 
     /// Reads the word that [`Kind::as_str`] writes.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Once, Self::Lease].into_iter().find(|kind| kind.as_str() == word)
+        [Self::Once, Self::Lease, Self::Step].into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -142,6 +156,21 @@ pub struct Subject {
     pub namespace: Namespace,
     /// The key.
     pub key: Key,
+}
+
+impl Subject {
+    /// The step of this name of an operation. No two operations share a namespace, and
+    /// no other kind is in it.
+    #[must_use]
+    pub fn step(operation: OperationId, name: Key) -> Self {
+        Self { kind: Kind::Step, namespace: Self::steps_of(operation), key: name }
+    }
+
+    /// The namespace of the steps of an operation.
+    #[must_use]
+    pub fn steps_of(operation: OperationId) -> Namespace {
+        Namespace(operation.to_string())
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::attempt::{Attempt, CommandSummary, End, Origin, Promise, Remains, Sta
 use super::decide::{LeaseTerms, OnceTerms, Request, Terms};
 use super::fence::Fence;
 use super::fingerprint::{Field, FieldDigest, Fingerprint};
-use super::holder::{Holder, PidNamespace, StartTime};
+use super::holder::{Holder, PidNamespace, StartTime, Tie};
 use super::id::{OperationId, Token};
 use super::key::{Key, Kind, Namespace, Subject};
 use super::time::{BootId, BootMs, Expiry, Now, Until, WallMs};
@@ -33,6 +33,7 @@ pub(crate) fn request(token: u8) -> Request {
         fingerprint: fingerprint("a"),
         command: CommandSummary { word: "true".into(), words: 1 },
         lease: Duration::from_secs(60),
+        parent: None,
         terms: Terms::Once(OnceTerms::default()),
     }
 }
@@ -77,6 +78,8 @@ pub(crate) fn attempt(generation: u8, state: State) -> Attempt {
         fingerprint: fingerprint("a"),
         command: CommandSummary { word: "true".into(), words: 1 },
         holder: holder(),
+        tie: Tie::Wrapper,
+        parent: None,
         lock_inode: Some(1),
         group: None,
         remains: Remains::Possible,

@@ -92,7 +92,7 @@ impl Standing {
     #[must_use]
     pub fn of_attempt(seen: &Seen, kind: Kind, now: &Now) -> Self {
         match kind {
-            Kind::Once => Self::of_run(seen, now),
+            Kind::Once | Kind::Step => Self::of_run(seen, now),
             Kind::Lease => Self::of_holding(seen, now),
         }
     }
@@ -123,10 +123,10 @@ impl Standing {
     #[must_use]
     pub fn of_ended(kind: Kind, state: State, expiry: Expiry, now: &Now) -> Self {
         match (kind, state) {
-            (Kind::Once, State::Done) if expiry.has_come(now) => Self::Expired,
-            (Kind::Once, State::Done) => Self::Done,
-            (Kind::Once, State::Failed) => Self::Failed,
-            (Kind::Once, State::Running) => Self::Running,
+            (Kind::Once | Kind::Step, State::Done) if expiry.has_come(now) => Self::Expired,
+            (Kind::Once | Kind::Step, State::Done) => Self::Done,
+            (Kind::Once | Kind::Step, State::Failed) => Self::Failed,
+            (Kind::Once | Kind::Step, State::Running) => Self::Running,
             (Kind::Lease, State::Running) => Self::Held,
             (_, State::Interrupted) => Self::Interrupted,
             (_, State::Forgotten) => Self::Forgotten,
@@ -147,7 +147,7 @@ impl Standing {
 #[must_use]
 pub fn deciding<'a>(chain: &'a [Seen], kind: Kind, now: &Now) -> Option<&'a Seen> {
     match kind {
-        Kind::Once => chain.iter().find(|seen| !seen.is_passed_over(now)),
+        Kind::Once | Kind::Step => chain.iter().find(|seen| !seen.is_passed_over(now)),
         Kind::Lease => {
             let holds = chain.iter().find(|seen| seen.holds(now).is_some());
             let keeps = || chain.iter().find(|seen| seen.keeps(now).is_some());

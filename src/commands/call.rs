@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, BusyWhy, Decision, Request};
 use crate::claim::held::Claim;
-use crate::claim::holder::{Claimant, Life};
+use crate::claim::holder::{Claimant, Life, Tie};
 use crate::claim::time::{BootMs, Clock as _};
 use crate::cli::RunArgs;
 use crate::exit::Ending;
@@ -26,6 +26,7 @@ use crate::process::live::LiveFile;
 use crate::process::signals::Signals;
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
+use crate::report::sentences::Topic;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Answer, Store as _, StoreError, Trouble};
 
@@ -112,7 +113,7 @@ impl<'a> Call<'a> {
         }
         let newborn = self.fork(streams)?;
         let holder = host::ourselves(&self.context.clock);
-        let claimant = Claimant { holder, group: Some(newborn.group()) };
+        let claimant = Claimant { holder, tie: Tie::Wrapper, group: Some(newborn.group()) };
         let sent = self.context.clock.now().boot;
         let answer = self.claim(store, &claimant);
         self.account.in_store(began);
@@ -162,10 +163,21 @@ impl<'a> Call<'a> {
         Err(error.into())
     }
 
+    /// What is said about what is asked for.
+    pub(super) fn topic(&self) -> Topic<'_> {
+        match &self.request.parent {
+            None => self.context.topic(&self.request.subject),
+            Some(parent) => {
+                let step = Some(&self.request.subject.key);
+                Topic { step, ..self.context.topic(&parent.subject) }
+            }
+        }
+    }
+
     /// A call from inside the command that holds what is asked for: it would
     /// wait for itself.
     pub(super) fn nested(&mut self, attempt: Attempt) -> Ending {
-        let sentence = self.context.topic(&self.request.subject).nested();
+        let sentence = self.topic().nested();
         let why = BusyWhy::Held(Life::Alive);
         self.busy(&Busy { attempt, why, retry_after: None, holders: Vec::new() }, &sentence)
     }

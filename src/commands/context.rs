@@ -143,7 +143,7 @@ impl Context {
 
     /// What is said about a key that nobody has named, with the options for it.
     pub(super) fn topic_with<'a>(&self, subject: &'a Subject, options: &'a str) -> Topic<'a> {
-        Topic { subject, options, now: self.clock.now().wall }
+        Topic { subject, step: None, options, now: self.clock.now().wall }
     }
 
     /// The options that name this store and the namespace of a key that nobody has

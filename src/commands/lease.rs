@@ -44,6 +44,7 @@ pub(super) fn run(context: &Context, args: &LeaseArgs) -> anyhow::Result<Ending>
             words: u32::try_from(args.run.command.len()).unwrap_or(u32::MAX),
         },
         lease: args.ttl(),
+        parent: None,
         terms: Terms::Lease(LeaseTerms { slots: args.slots(), min_hold: args.min_hold() }),
     };
     let mut call = Call::new(context, &args.run, request, &mut account);
@@ -160,7 +161,7 @@ impl Lease<'_> {
     /// Somebody else has it, or may have.
     fn lost(&mut self, store: &mut SqliteStore, ended: &Ended, why: LostWhy) -> Ending {
         let successor = self.successor(store);
-        let topic = self.0.context.topic(&self.0.request.subject);
+        let topic = self.0.topic();
         self.0.context.voice.warn(&topic.lease_lost(why, successor.as_ref(), ended.outcome));
         self.0.account.settle(CallOutcome::Lost);
         Ending::Status(exit::LOST)
@@ -178,7 +179,7 @@ impl Lease<'_> {
 
     fn not_renewed(&mut self, ended: &Ended) -> Ending {
         let lease = self.0.request.lease;
-        let topic = self.0.context.topic(&self.0.request.subject);
+        let topic = self.0.topic();
         let sentence = match self.0.renewal {
             Renewal::Always => topic.not_renewed(lease, ended.outcome),
             Renewal::Never => topic.ran_out(lease, ended.outcome),

@@ -104,10 +104,10 @@ impl<'a> Once<'a> {
         if !self.args.fail_open {
             return Err(error);
         }
-        self.call.context.voice.warn(&format!(
-            "{}: running unguarded, because {error:#}",
-            self.call.request.subject.key
-        ));
+        self.call
+            .context
+            .voice
+            .warn(&format!("{}: running unguarded, because {error:#}", self.call.request.title()));
         self.run_unguarded()
     }
 
@@ -142,13 +142,13 @@ impl<'a> Once<'a> {
                 // Pruned between two readings: what is there now decides. If it
                 // is still there, its output is not.
                 Ok(None) if vanished.replace(fence) == Some(fence) => {
-                    let topic = self.call.context.topic(&self.call.request.subject);
+                    let topic = self.call.topic();
                     let sentence = topic.damaged();
                     return Ok(Step::Over(self.unreadable(&sentence)));
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    let key = &self.call.request.subject.key;
+                    let key = self.call.request.title();
                     let sentence = format!("{key}: its recorded output cannot be read: {error:#}");
                     return Ok(Step::Over(self.unreadable(&sentence)));
                 }
@@ -174,11 +174,19 @@ impl<'a> Once<'a> {
             }
             Decision::Mismatch(first) => Decided::Over(self.mismatch(&first)),
             Decision::Unresolved(unresolved) => Decided::Over(self.unresolved(&unresolved)),
-            Decision::Run(_) | Decision::Claimed(_) => {
-                let key = &self.call.request.subject.key;
+            Decision::ParentLost => Decided::Over(self.parent_lost()),
+            Decision::Run(_) | Decision::Claimed(_) | Decision::Known(_) => {
+                let key = self.call.request.title();
                 return Err(anyhow!("{key}: the store gave no answer"));
             }
         })
+    }
+
+    /// The operation goes on elsewhere, or is over.
+    fn parent_lost(&mut self) -> Ending {
+        self.call.context.voice.warn(&self.call.topic().parent_lost());
+        self.call.account.settle(CallOutcome::Lost);
+        Ending::Status(exit::LOST)
     }
 
     /// What is on record cannot be given again.
@@ -189,7 +197,7 @@ impl<'a> Once<'a> {
     }
 
     fn mismatch(&mut self, first: &Attempt) -> Ending {
-        let topic = self.call.context.topic(&self.call.request.subject);
+        let topic = self.call.topic();
         self.call.context.voice.warn(&topic.mismatch(first, &self.call.request.fingerprint));
         self.call.account.about(first);
         self.call.account.settle(CallOutcome::Mismatch);
@@ -197,7 +205,7 @@ impl<'a> Once<'a> {
     }
 
     fn unresolved(&mut self, unresolved: &Unresolved) -> Ending {
-        let topic = self.call.context.topic(&self.call.request.subject);
+        let topic = self.call.topic();
         self.call.context.voice.warn(&topic.unresolved(unresolved));
         self.call.account.about(&unresolved.attempt);
         self.call.account.settle(CallOutcome::Unresolved);

@@ -62,6 +62,22 @@ pub fn presence(group: &Group) -> Presence {
     if somebody { Presence::Somebody } else { Presence::Nobody }
 }
 
+/// Looks whether a process lives that is not ours. One that the kernel knows and that
+/// `/proc` hides from us may be it or another.
+#[must_use]
+pub fn presence_of(process: &Holder) -> Presence {
+    if process.pid_namespace != host::pid_namespace() {
+        return Presence::Elsewhere;
+    }
+    match proc_stat::read(process.pid) {
+        Some(stat) if stat.start == process.start && stat.vital == Vital::Living => {
+            Presence::Somebody
+        }
+        None if kill(Pid::from_raw(process.pid), None) != Err(Errno::ESRCH) => Presence::Elsewhere,
+        Some(_) | None => Presence::Nobody,
+    }
+}
+
 /// Everybody below a process that started then, but for ourselves.
 fn below(pid: i32, start: StartTime) -> impl Iterator<Item = i32> {
     let is_it = proc_stat::read(pid).is_some_and(|stat| stat.start == start);

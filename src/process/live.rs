@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use crate::claim::attempt::Attempt;
 use crate::claim::fence::Fence;
-use crate::claim::holder::Life;
+use crate::claim::holder::{Holder, Life, Tie};
 use crate::claim::time::BootId;
 use crate::store::{Hold, Liveness, StoreError, Trouble};
 
-use super::group::{Presence, presence};
+use super::group::{self, Presence, presence};
 
 /// The lock file of one store, opened when it is first needed.
 #[derive(Debug)]
@@ -154,6 +154,12 @@ impl Liveness for LiveFile {
 
     fn probe(&mut self, attempt: &Attempt) -> Result<Life, StoreError> {
         let same_boot = attempt.holder.boot_id == self.boot_id;
+        match attempt.tie {
+            Tie::Wrapper => {}
+            _ if !same_boot => return Ok(Life::Gone),
+            Tie::Time => return Ok(Life::Unknown),
+            Tie::Process | Tie::Both => return Ok(life_of(&attempt.holder)),
+        }
         let fence = attempt.fence;
         let answer = match self.open_to_probe()? {
             Some(file) if file.metadata().ok().map(|m| m.ino()) == attempt.lock_inode => {
@@ -172,6 +178,15 @@ impl Liveness for LiveFile {
                 Presence::Elsewhere => Life::Unknown,
             },
         })
+    }
+}
+
+/// What can be known of a process by its pid.
+fn life_of(holder: &Holder) -> Life {
+    match group::presence_of(holder) {
+        Presence::Somebody => Life::Alive,
+        Presence::Nobody => Life::Gone,
+        Presence::Elsewhere => Life::Unknown,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The sentences for people: what happened, to which key, who holds it, and
 //! what to type next.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::claim::attempt::{Attempt, OutputSummary, State};
@@ -8,7 +9,7 @@ use crate::claim::decide::{Busy, BusyWhy, Unresolved, UnresolvedWhy};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::holder::{Life, Reach};
-use crate::claim::key::{Kind, Subject};
+use crate::claim::key::{Key, Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::WallMs;
 use crate::store::LostWhy;
@@ -19,6 +20,8 @@ use crate::text::quote;
 pub struct Topic<'a> {
     /// The key.
     pub subject: &'a Subject,
+    /// The step of it, if it is about one.
+    pub step: Option<&'a Key>,
     /// The options that name this store and namespace again, each after a
     /// blank; nothing where the defaults do.
     pub options: &'a str,
@@ -27,18 +30,19 @@ pub struct Topic<'a> {
 }
 
 impl Topic<'_> {
-    fn key(&self) -> &str {
-        self.subject.key.as_str()
+    fn key(&self) -> Cow<'_, str> {
+        let key = self.subject.key.as_str();
+        self.step.map_or(key.into(), |step| format!("{key}: step {step}").into())
     }
 
     /// `doubletap VERB KEY …`, ready to be typed.
     pub(super) fn advise(&self, verb: &str, rest: &str) -> String {
-        let key = match self.key() {
+        let key = match self.subject.key.as_str() {
             dashed if dashed.starts_with('-') => format!("--key={}", quote(dashed)),
             plain => quote(plain),
         };
         let kind = match self.subject.kind {
-            Kind::Once => "",
+            Kind::Once | Kind::Step => "",
             Kind::Lease => " --kind lease",
         };
         format!("doubletap {verb} {key}{kind}{rest}{}", self.options)
@@ -196,6 +200,16 @@ impl Topic<'_> {
         )
     }
 
+    /// The claim that a step belongs to was lost.
+    #[must_use]
+    pub fn parent_lost(&self) -> String {
+        format!(
+            "{}: not started: the claim that it belongs to was lost, or has ended; see {}",
+            self.key(),
+            self.advise("show", "")
+        )
+    }
+
     /// A busy key after a wait.
     #[must_use]
     pub fn waited(&self, busy: &Busy, waited: Duration) -> String {
@@ -320,8 +334,8 @@ mod tests {
 
     fn said(key: &str, options: &str, say: impl FnOnce(Topic<'_>) -> String) -> String {
         let mut subject = request(1).subject;
-        subject.key = crate::claim::key::Key::new(key).unwrap();
-        say(Topic { subject: &subject, options, now: now(3000).wall })
+        subject.key = Key::new(key).unwrap();
+        say(Topic { subject: &subject, step: None, options, now: now(3000).wall })
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(super) const PERCENTILES: [u8; 3] = [50, 90, 99];
 /// How many keys are in each state that they can be in.
 pub(super) fn keys(survey: &Survey) -> Vec<(Kind, Standing, u64)> {
     let can_be = |kind| match kind {
-        Kind::Once => Standing::OF_ONCE,
+        Kind::Once | Kind::Step => Standing::OF_ONCE,
         Kind::Lease => Standing::OF_LEASE,
     };
     let mut keys = Vec::new();

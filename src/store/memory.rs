@@ -2,6 +2,7 @@
 //!
 //! Clones share their rows, as processes share a file. Nothing is durable.
 
+mod dropping;
 mod surveying;
 mod sweeping;
 
@@ -13,17 +14,16 @@ use crate::claim::attempt::{Attempt, Extent, OutputSummary, Ownership, Remains, 
 use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
-use crate::claim::holder::Claimant;
+use crate::claim::holder::{Claimant, Tie};
+use crate::claim::id::Token;
 use crate::claim::key::{Kind, Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
 use crate::claim::time::{Clock, Now, Until};
 
-use sweeping::{goes, replaced};
-
 use super::{
     Answer, Chain, Completion, Dropped, Finding, Force, Frames, Hold, Liveness, LostWhy, Owned,
-    Spool, Store, StoreError, Sweep, SweepMode, Swept, Unrecorded, row, with_lives,
+    Spool, Store, StoreError, Sweep, Swept, Unrecorded, row, with_lives,
 };
 
 #[derive(Default)]
@@ -67,7 +67,7 @@ impl Rows {
         let mut chain = Vec::new();
         for attempt in self.chains.get(subject).into_iter().flatten().rev() {
             chain.push(attempt.clone());
-            if subject.kind == Kind::Once && !row::may_be_passed_over(attempt) {
+            if subject.kind.runs_once() && !row::may_be_passed_over(attempt) {
                 break;
             }
         }
@@ -80,11 +80,40 @@ impl Rows {
         liveness: &mut dyn Liveness,
     ) -> Result<(Fence, Option<u64>), StoreError> {
         loop {
-            let fence = Fence::after(Fence(self.fence), now.wall);
-            self.fence = fence.0;
+            let fence = self.advance_fence(now);
             if let Hold::Taken(inode) = liveness.hold(fence)? {
                 return Ok((fence, inode));
             }
+        }
+    }
+
+    fn advance_fence(&mut self, now: &Now) -> Fence {
+        let fence = Fence::after(Fence(self.fence), now.wall);
+        self.fence = fence.0;
+        fence
+    }
+
+    /// Whether an attempt has not ended, and is this token's if one is named.
+    fn is_running(&self, fence: Fence, token: Option<Token>) -> bool {
+        self.chains.values().flatten().any(|attempt| {
+            attempt.fence == fence
+                && attempt.state == State::Running
+                && token.is_none_or(|token| attempt.token == token)
+        })
+    }
+
+    /// Decides; nothing is known of the chain of a step whose parent has lost its claim.
+    fn decide(
+        &self,
+        request: &Request,
+        now: &Now,
+        liveness: &mut dyn Liveness,
+    ) -> Result<Decision, StoreError> {
+        match &request.parent {
+            Some(parent) if !self.is_running(parent.fence, Some(parent.token)) => {
+                Ok(Decision::ParentLost)
+            }
+            _ => Ok(decide(&self.seen(&request.subject, liveness)?, request, now)),
         }
     }
 
@@ -95,7 +124,10 @@ impl Rows {
         now: &Now,
         liveness: &mut dyn Liveness,
     ) -> Result<Claim, StoreError> {
-        let (fence, inode) = self.next_fence(now, liveness)?;
+        let (fence, inode) = match claimant.tie {
+            Tie::Wrapper => self.next_fence(now, liveness)?,
+            Tie::Process | Tie::Time | Tie::Both => (self.advance_fence(now), None),
+        };
         let chain = self.chains.entry(request.subject.clone()).or_default();
         for superseded in &plan.supersedes {
             let fence = superseded.attempt.fence;
@@ -149,8 +181,7 @@ impl Store for MemoryStore {
         liveness: &mut dyn Liveness,
     ) -> Result<Decision, StoreError> {
         let now = self.clock.now();
-        let chain = self.lock().seen(&request.subject, liveness)?;
-        Ok(decide(&chain, request, &now))
+        self.lock().decide(request, &now, liveness)
     }
 
     fn claim(
@@ -161,8 +192,7 @@ impl Store for MemoryStore {
     ) -> Result<Answer, StoreError> {
         let mut rows = self.lock();
         let now = self.clock.now();
-        let chain = rows.seen(&request.subject, liveness)?;
-        Ok(match decide(&chain, request, &now) {
+        Ok(match rows.decide(request, &now, liveness)? {
             Decision::Run(plan) => {
                 Answer::Won(rows.insert((request, claimant), &plan, &now, liveness)?)
             }
@@ -187,10 +217,38 @@ impl Store for MemoryStore {
         })
     }
 
+    fn renew_for(
+        &mut self,
+        owner: &Ownership,
+        lease: Duration,
+        limit: Duration,
+    ) -> Result<Owned, StoreError> {
+        if let Ok(attempt) = self.lock().owned(owner) {
+            attempt.lease = lease;
+            attempt.tie = attempt.tie.limited();
+        }
+        self.renew(owner, limit)
+    }
+
+    fn find(
+        &mut self,
+        token: Token,
+        _fence: Option<Fence>,
+    ) -> Result<Option<(Subject, Attempt)>, StoreError> {
+        let rows = self.lock();
+        let all = rows.chains.iter().flat_map(|(key, chain)| chain.iter().map(move |a| (key, a)));
+        let found = all.filter(|(_, attempt)| attempt.token == token).last();
+        Ok(found.map(|(key, attempt)| (key.clone(), attempt.clone())))
+    }
+
     fn complete(&mut self, claim: Claim, completion: &Completion) -> Result<Owned, Unrecorded> {
         let owner = claim.ownership();
         let mut rows = self.lock();
         let now = self.clock.now();
+        let parent = claim.attempt().parent;
+        if parent.is_some_and(|parent| !rows.is_running(parent, None)) {
+            return Ok(Owned::Lost(LostWhy::Superseded));
+        }
         let written = match rows.owned(&owner) {
             Ok(attempt) => {
                 let (state, end) = row::ended(completion, &now);
@@ -241,6 +299,7 @@ impl Store for MemoryStore {
         let mut chains: Vec<Chain> = rows
             .chains
             .iter()
+            .filter(|(subject, _)| subject.kind != Kind::Step)
             .filter(|(subject, _)| namespace.is_none_or(|ns| *ns == subject.namespace))
             .map(|(subject, attempts)| Chain {
                 subject: subject.clone(),
@@ -262,7 +321,9 @@ impl Store for MemoryStore {
     fn unended(&mut self) -> Result<Vec<(Subject, Attempt)>, StoreError> {
         let rows = self.lock();
         let all = rows.chains.iter().flat_map(|(key, chain)| chain.iter().map(move |a| (key, a)));
-        let running = all.filter(|(_, attempt)| attempt.state == State::Running);
+        let running = all.filter(|(subject, attempt)| {
+            subject.kind != Kind::Step && attempt.state == State::Running
+        });
         let mut running: Vec<_> = running.map(|(key, a)| (key.clone(), a.clone())).collect();
         running.sort_by_key(|(_, attempt)| std::cmp::Reverse(attempt.fence));
         Ok(running)
@@ -282,33 +343,7 @@ impl Store for MemoryStore {
     ) -> Result<Dropped, StoreError> {
         let mut rows = self.lock();
         let now = self.clock.now();
-        let seen = rows.seen(subject, liveness)?;
-        let Some(newest) = seen.first().filter(|s| s.attempt.state != State::Forgotten) else {
-            return Ok(Dropped::Absent);
-        };
-        let holder = seen.iter().find(|seen| row::is_held(seen, subject.kind, &now));
-        if let (Some(holder), Force::No) = (holder, force) {
-            return Ok(Dropped::Held(holder.attempt.clone(), holder.life));
-        }
-        let fence = Fence::after(Fence(rows.fence), now.wall);
-        rows.fence = fence.0;
-        let token = row::nobodys_token()?;
-        let chain = rows.chains.entry(subject.clone()).or_default();
-        for running in seen.iter().filter(|seen| seen.attempt.state == State::Running) {
-            let fence = running.attempt.fence;
-            if let Some(row) = chain.iter_mut().find(|row| row.fence == fence) {
-                row.state = State::Forgotten;
-                row.remains = row::remains_of(running);
-                row.end = Some(row::cut_off(&now));
-            }
-        }
-        if subject.kind == Kind::Lease {
-            for row in chain.iter_mut() {
-                row.rests_until = None;
-            }
-        }
-        chain.push(row::tombstone(&newest.attempt, fence, token, &now));
-        Ok(Dropped::Yes)
+        rows.forget(subject, force, (liveness, &now))
     }
 
     fn settle(
@@ -319,23 +354,13 @@ impl Store for MemoryStore {
     ) -> Result<Dropped, StoreError> {
         let mut rows = self.lock();
         let now = self.clock.now();
-        let seen = rows.seen(subject, liveness)?;
-        let Some(newest) = seen.first() else { return Ok(Dropped::Absent) };
-        if let Some(refusal) = row::not_to_be_settled(newest, &now) {
-            return Ok(refusal);
-        }
-        if let Some(attempt) = rows.chains.get_mut(subject).and_then(|chain| chain.last_mut()) {
-            let (state, end) = row::settled(outcome, &now);
-            attempt.state = state;
-            attempt.end = Some(end);
-        }
-        Ok(Dropped::Yes)
+        rows.settle(subject, outcome, (liveness, &now))
     }
 
     fn longest_lease(&mut self) -> Result<Duration, StoreError> {
         let rows = self.lock();
         let counts = |subject: &Subject, attempt: &Attempt| {
-            subject.kind == Kind::Once || attempt.state == State::Running
+            subject.kind.runs_once() || attempt.state == State::Running
         };
         let leases = rows.chains.iter().flat_map(|(subject, chain)| {
             chain.iter().filter(|attempt| counts(subject, attempt)).map(|attempt| attempt.lease)
@@ -344,30 +369,8 @@ impl Store for MemoryStore {
     }
 
     fn sweep(&mut self, sweep: &Sweep, told: &mut dyn FnMut(Swept)) -> Result<Swept, StoreError> {
-        let mut rows = self.lock();
         let now = self.clock.now();
-        let mut swept = Swept::default();
-        let mut gone: Vec<(Subject, Fence)> = Vec::new();
-        for (subject, chain) in &rows.chains {
-            let elsewhere = sweep.namespace.as_ref().is_some_and(|ns| *ns != subject.namespace);
-            if elsewhere || subject.kind == Kind::Lease {
-                continue;
-            }
-            let whole = goes(sweep, chain, &now);
-            swept.keys += u64::from(whole);
-            let fences = chain.iter().filter(|old| whole || replaced(sweep, chain, old, &now));
-            gone.extend(fences.map(|attempt| (subject.clone(), attempt.fence)));
-        }
-        swept.attempts = gone.len() as u64;
-        if sweep.mode == SweepMode::Remove {
-            for (subject, fence) in gone {
-                if let Some(chain) = rows.chains.get_mut(&subject) {
-                    chain.retain(|attempt| attempt.fence != fence);
-                }
-                rows.outputs.remove(&fence.0);
-            }
-            rows.chains.retain(|_, chain| !chain.is_empty());
-        }
+        let swept = self.lock().sweep(sweep, &now);
         told(swept);
         Ok(swept)
     }

@@ -5,14 +5,15 @@ use crate::claim::attempt::{Attempt, End, Origin, Promise, Remains, State};
 use crate::claim::decide::{Plan, Request, Seen, Terms};
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::Fingerprint;
-use crate::claim::holder::{Claimant, Life};
+use crate::claim::held::Claim;
+use crate::claim::holder::{Claimant, Life, Tie};
 use crate::claim::id::{OperationId, Token};
-use crate::claim::key::Kind;
+use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Expiry, Now, Until};
 
 use super::{
-    Completion, Dropped, Keep, KeepUntil, Liveness, LostWhy, StoreError, Trouble, Verdict,
+    Completion, Dropped, Keep, KeepUntil, Liveness, LostWhy, Resumed, StoreError, Trouble, Verdict,
 };
 
 /// The row of a new claim.
@@ -35,6 +36,8 @@ pub(crate) fn claimed(
         fingerprint: request.fingerprint.clone(),
         command: request.command.clone(),
         holder: claimant.holder.clone(),
+        tie: claimant.tie,
+        parent: request.parent.as_ref().map(|parent| parent.fence),
         lock_inode,
         group: claimant.group,
         remains: Remains::Possible,
@@ -134,6 +137,8 @@ pub(crate) fn tombstone(newest: &Attempt, fence: Fence, token: Token, now: &Now)
         token,
         fence,
         fingerprint: Fingerprint::of(Vec::new()),
+        tie: Tie::Wrapper,
+        parent: None,
         lock_inode: None,
         group: None,
         remains: Remains::None,
@@ -149,6 +154,22 @@ pub(crate) fn lost_to(state: State) -> LostWhy {
     match state {
         State::Done | State::Failed | State::Released => LostWhy::AlreadyDone,
         State::Running | State::Interrupted | State::Forgotten => LostWhy::Superseded,
+    }
+}
+
+/// What a token is good for, told by the attempts of the key.
+pub(crate) fn resumed(subject: &Subject, chain: Vec<Attempt>, token: Token) -> Resumed {
+    if chain.is_empty() {
+        return Resumed::Lost(LostWhy::Missing);
+    }
+    match chain.into_iter().find(|attempt| attempt.token == token) {
+        Some(own) => match own.state {
+            State::Running => Resumed::Claim(Claim::won(subject.clone(), own, None, Vec::new())),
+            State::Done | State::Failed | State::Released => Resumed::Ended(own),
+            State::Interrupted | State::Forgotten => Resumed::Lost(LostWhy::Superseded),
+        },
+        // Its attempt may have been removed since others took its place.
+        None => Resumed::Lost(LostWhy::Superseded),
     }
 }
 
@@ -177,7 +198,7 @@ pub(crate) fn nobodys_token() -> Result<Token, StoreError> {
 /// Whether somebody has a right to the key through this attempt.
 pub(crate) fn is_held(seen: &Seen, kind: Kind, now: &Now) -> bool {
     match kind {
-        Kind::Once => seen.counts(now),
+        Kind::Once | Kind::Step => seen.counts(now),
         Kind::Lease => seen.holds(now).is_some(),
     }
 }

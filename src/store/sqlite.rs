@@ -19,6 +19,7 @@ mod rows;
 mod schema;
 mod shrinking;
 mod spool;
+mod stepping;
 mod steps;
 mod surveying;
 mod sweepable;
@@ -36,6 +37,7 @@ use crate::claim::decide::{Decision, Request};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::holder::Claimant;
+use crate::claim::id::Token;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
@@ -145,6 +147,23 @@ impl Store for SqliteStore {
 
     fn renew(&mut self, owner: &Ownership, limit: Duration) -> Result<Owned, StoreError> {
         self.extend_lease(owner, limit)
+    }
+
+    fn renew_for(
+        &mut self,
+        owner: &Ownership,
+        lease: Duration,
+        limit: Duration,
+    ) -> Result<Owned, StoreError> {
+        self.extend_lease_to(owner, lease, limit)
+    }
+
+    fn find(
+        &mut self,
+        token: Token,
+        fence: Option<Fence>,
+    ) -> Result<Option<(Subject, Attempt)>, StoreError> {
+        self.find_by_token(token, fence)
     }
 
     fn expect_end(&mut self) {

@@ -33,6 +33,18 @@ pub enum LostWhy {
     AlreadyDone,
 }
 
+/// What a token is good for.
+#[derive(Debug)]
+#[must_use]
+pub enum Resumed {
+    /// The claim that it was drawn for, and that nobody has ended.
+    Claim(Claim),
+    /// Nothing any more: its attempt has ended with an outcome, or was given back.
+    Ended(Attempt),
+    /// Nothing.
+    Lost(LostWhy),
+}
+
 /// What becomes of an attempt at its end.
 #[derive(Clone, Debug)]
 pub enum Verdict {

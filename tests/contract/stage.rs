@@ -11,7 +11,7 @@ use doubletap::claim::decide::{Decision, OnceTerms, Request, Rerun, Terms};
 use doubletap::claim::fence::Fence;
 use doubletap::claim::fingerprint::{Field, Fingerprint};
 use doubletap::claim::held::Claim;
-use doubletap::claim::holder::{Claimant, Group, Holder, Life, PidNamespace, StartTime};
+use doubletap::claim::holder::{Claimant, Group, Holder, Life, PidNamespace, StartTime, Tie};
 use doubletap::claim::id::{OperationId, Token};
 use doubletap::claim::key::{Key, Kind, Namespace, Subject};
 use doubletap::claim::outcome::Outcome;
@@ -242,6 +242,7 @@ pub(super) fn request(key: &str, number: u32) -> Request {
         fingerprint: fingerprint(1),
         command: CommandSummary { word: "./deploy \"it\" 100%".into(), words: 3 },
         lease: LEASE,
+        parent: None,
         terms: Terms::Once(OnceTerms::default()),
     }
 }
@@ -263,7 +264,7 @@ pub(super) fn claimant(clock: &ManualClock) -> Claimant {
         start: StartTime(u64::MAX),
         pid_namespace: PidNamespace(4_026_531_836),
     };
-    Claimant { holder, group: None }
+    Claimant { holder, tie: Tie::Wrapper, group: None }
 }
 
 /// The chain of `key` in the usual namespace.

@@ -40,12 +40,14 @@ impl Call<'_> {
     /// What the command finds in its environment, as far as it is known before
     /// the claim.
     pub(super) fn variables(&self) -> Variables {
-        let token = self.request.token;
+        let (own, parent) = (self.request.token, self.request.parent.as_ref());
+        let token = parent.map_or(own, |parent| parent.token);
         let mut held: Vec<String> = held_above().iter().map(Token::to_string).collect();
-        held.push(token.to_string());
+        held.push(own.to_string());
         let mut variables = self.common_variables();
         variables
             .extend([(TOKEN, Some(token.to_string().into())), (HELD, Some(held.join(",").into()))]);
+        variables.extend(parent.map(|parent| (FENCE, Some(parent.fence.0.to_string().into()))));
         variables
     }
 
@@ -63,7 +65,9 @@ impl Call<'_> {
     }
 
     fn common_variables(&self) -> Variables {
-        let subject = &self.request.subject;
+        // A step is of the key that it belongs to.
+        let parent = self.request.parent.as_ref();
+        let subject = parent.map_or(&self.request.subject, |parent| &parent.subject);
         vec![
             (name_of(subject), Some(subject.key.as_str().into())),
             (NAMESPACE, Some(subject.namespace.as_str().into())),
@@ -75,17 +79,19 @@ impl Call<'_> {
 /// The variable that names what is claimed.
 fn name_of(subject: &Subject) -> &'static str {
     match subject.kind {
-        Kind::Once => KEY,
+        Kind::Once | Kind::Step => KEY,
         Kind::Lease => NAME,
     }
 }
 
 /// Variables whose values only the claim says. A lease begins no operation: what
-/// runs under it belongs to the one above it, if there is one.
+/// runs under it belongs to the one above it, if there is one. A step has the fence of
+/// the attempt that it belongs to, so that what looks at fences sees one that grows.
 pub(super) fn late_names(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Once => &[FENCE, ATTEMPT, IDEMPOTENCY_KEY],
         Kind::Lease => &[FENCE],
+        Kind::Step => &[ATTEMPT, IDEMPOTENCY_KEY],
     }
 }
 
@@ -94,7 +100,10 @@ pub(in crate::commands) fn late_variables(
     attempt: &Attempt,
     kind: Kind,
 ) -> Vec<(&'static str, String)> {
-    let values =
-        [attempt.fence.0.to_string(), attempt.number.to_string(), attempt.operation.to_string()];
-    late_names(kind).iter().copied().zip(values).collect()
+    let value = |name| match name {
+        FENCE => attempt.fence.0.to_string(),
+        ATTEMPT => attempt.number.to_string(),
+        _ => attempt.operation.to_string(),
+    };
+    late_names(kind).iter().map(|name| (*name, value(name))).collect()
 }

@@ -69,8 +69,8 @@ enum Guard {
 /// it does only where the kernel cannot be asked.
 fn guard_of(claim: &Claim) -> Guard {
     match claim.subject().kind {
-        Kind::Once if claim.attempt().lock_inode.is_some() => Guard::Kernel,
-        Kind::Once | Kind::Lease => Guard::Lease,
+        Kind::Once | Kind::Step if claim.attempt().lock_inode.is_some() => Guard::Kernel,
+        Kind::Once | Kind::Step | Kind::Lease => Guard::Lease,
     }
 }
 
@@ -101,7 +101,7 @@ impl Call<'_> {
     fn fork_planned(&self, plan: Plan<'_>) -> anyhow::Result<Newborn> {
         let signals =
             self.signals.as_ref().ok_or_else(|| anyhow!("signals were not taken over"))?;
-        let key = &self.request.subject.key;
+        let key = self.request.title();
         launch::fork(plan, env::vars_os(), signals)
             .with_context(|| format!("{key}: no process could be started"))
     }
@@ -194,7 +194,7 @@ impl Call<'_> {
             timeout: self.run.timeout,
             kill_after: self.run.kill_after,
             after_loss: match self.request.subject.kind {
-                Kind::Once => AfterLoss::Graceful,
+                Kind::Once | Kind::Step => AfterLoss::Graceful,
                 Kind::Lease => AfterLoss::AtOnce,
             },
         };
@@ -202,7 +202,7 @@ impl Call<'_> {
         let ended = supervise(running, pump, signals, &mut self.waker, rules, lasting)
             .context("the command could not be waited for")?;
         if ended.left == Left::Somebody {
-            let key = &self.request.subject.key;
+            let key = self.request.title();
             self.context.voice.warn(&format!(
                 "{key}: some of what its command started could not be ended, and still runs"
             ));
@@ -213,14 +213,14 @@ impl Call<'_> {
     fn tell_of_take_over(&mut self, claim: &Claim) {
         if let Some(before) = claim.took_over() {
             self.account.took_over();
-            let topic = self.context.topic(claim.subject());
+            let topic = self.topic();
             self.context.voice.note(&topic.took_over(before));
         }
     }
 
     fn describe_not_started(&self, why: &NotStarted) -> (u8, String) {
         let word = crate::cli::first_word(&self.run.command).to_string_lossy();
-        let key = &self.request.subject.key;
+        let key = self.request.title();
         match why {
             NotStarted::NotFound(_) if word.contains('/') && Path::new(&*word).exists() => {
                 (exit::NOT_FOUND, format!("{key}: {word:?}: its interpreter was not found"))
@@ -249,7 +249,7 @@ impl Call<'_> {
 
     /// Predecessors that cannot be ended keep the key.
     fn give_back(&mut self, mut store: SqliteStore, claim: Claim) -> anyhow::Result<Ending> {
-        let sentence = self.context.topic(claim.subject()).not_cleared();
+        let sentence = self.topic().not_cleared();
         self.context.voice.note(&sentence);
         self.account.settle(CallOutcome::Busy);
         self.release(
@@ -263,7 +263,7 @@ impl Call<'_> {
 
     /// The command ran for too long.
     pub(in crate::commands) fn timed_out(&mut self, ended: &Ended) -> Ending {
-        let key = &self.request.subject.key;
+        let key = self.request.title();
         let limit = for_people(self.run.timeout.unwrap_or_default());
         self.context.voice.warn(&format!(
             "{key}: the command ran for longer than {limit} and was stopped ({})",
@@ -299,7 +299,7 @@ impl Call<'_> {
         reason: &str,
     ) -> Result<(), StoreError> {
         let verdict = match claim.subject().kind {
-            Kind::Once => Verdict::Failed { rest: None },
+            Kind::Once | Kind::Step => Verdict::Failed { rest: None },
             Kind::Lease => Verdict::Released,
         };
         let completion = Completion {

@@ -14,7 +14,7 @@ use crate::claim::attempt::{Attempt, State};
 use crate::claim::decide::{Busy, BusyWhy, Request, Rerun, Seen, Terms};
 use crate::claim::duration::Limit;
 use crate::claim::fence::Fence;
-use crate::claim::holder::Life;
+use crate::claim::holder::Tie;
 use crate::claim::id::Token;
 use crate::claim::key::Kind;
 use crate::exit::Ending;
@@ -116,7 +116,7 @@ impl Call<'_> {
         if let Some(seen) = above {
             return Ok(Woken::Over(self.nested(seen.attempt.clone())));
         }
-        let topic = self.context.topic(&self.request.subject);
+        let topic = self.topic();
         let left = self.waiting.left();
         if left == Some(Duration::ZERO) {
             let sentence = match self.waiting.began {
@@ -145,7 +145,7 @@ impl Call<'_> {
         }
         self.waiting.awaited = Some((attempt.fence, attempt.token));
         let mut told_of =
-            |seen: &Seen| seen.life == Life::Alive && self.block_on(seen.attempt.fence);
+            |seen: &Seen| seen.tells_of_its_end() && self.block_on(seen.attempt.fence);
         // All of them, though one would do to know that some are to be polled.
         let watched = busy.holders.iter().filter(|seen| told_of(seen)).count();
         if watched == busy.holders.len() {
@@ -154,7 +154,7 @@ impl Call<'_> {
                 Kind::Lease => next,
                 // Somebody may have forgotten the key meanwhile: looking once a
                 // lease costs nothing.
-                Kind::Once => next.max(LONGEST_PAUSE),
+                Kind::Once | Kind::Step => next.max(LONGEST_PAUSE),
             });
         }
         let pause = self.waiting.pause;
@@ -225,6 +225,7 @@ fn lock(fences: &Mutex<Vec<Fence>>) -> MutexGuard<'_, Vec<Fence>> {
 /// Whether a running attempt's holder runs this very call: by the tokens it
 /// handed down, or because it is an ancestor.
 pub(in crate::commands) fn is_held_above(attempt: &Attempt) -> bool {
-    attempt.state == State::Running
-        && (held_above().contains(&attempt.token) || ancestors::include(&attempt.holder))
+    // Who claimed for a time only is told for people.
+    let by_ancestor = || attempt.tie != Tie::Time && ancestors::include(&attempt.holder);
+    attempt.state == State::Running && (held_above().contains(&attempt.token) || by_ancestor())
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::claim::attempt::CommandSummary;
 use crate::claim::canonical_json::canonical;
-use crate::claim::decide::{OnCrash, OnceTerms, Request, Rerun, Terms};
+use crate::claim::decide::{Of, OnCrash, OnceTerms, Request, Rerun, Terms};
 use crate::claim::fingerprint::{Digest, Field, FieldDigest, Fingerprint, Part};
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::Kind;
@@ -35,6 +35,7 @@ pub(super) fn request(context: &Context, args: &OnceArgs) -> anyhow::Result<Requ
             words: u32::try_from(args.run.command.len()).unwrap_or(u32::MAX),
         },
         lease: args.claim_ttl(),
+        parent: None,
         terms: Terms::Once(terms(args, None)),
     })
 }
@@ -49,6 +50,7 @@ pub(super) fn terms(args: &OnceArgs, since: Option<WallMs>) -> OnceTerms {
         },
         max_attempts: args.max_attempts,
         since,
+        of: Of::All,
     }
 }
 

@@ -67,10 +67,10 @@ impl Once<'_> {
     }
 
     fn remark(&self, attempt: &Attempt, delivery: &Delivery) {
-        let (voice, key) = (self.call.context.voice, &self.call.request.subject.key);
+        let (voice, key) = (self.call.context.voice, self.call.request.title());
         let replayed = attempt.output().filter(|_| self.args.replay() == ReplayArg::Output);
         if let Some(output) = replayed.filter(|output| output.extent == Extent::Truncated) {
-            voice.warn(&self.call.context.topic(&self.call.request.subject).truncated(output));
+            voice.warn(&self.call.topic().truncated(output));
         }
         if let Delivery::Failed(why) = delivery {
             voice.warn(&format!("{key}: its recorded output could not be given again: {why}"));

@@ -54,7 +54,7 @@ impl Once<'_> {
         let spent = self.spend(store, claim, completion, give_up_at);
         self.call.account.in_store(began);
         if let Delivery::Failed(why) = &delivery {
-            let key = &self.call.request.subject.key;
+            let key = self.call.request.title();
             self.call.context.voice.warn(&format!("{key}: its output could not be written: {why}"));
         }
         match spent {
@@ -162,7 +162,7 @@ impl Once<'_> {
             if !told {
                 told = true;
                 let left = for_people(left);
-                let key = &self.call.request.subject.key;
+                let key = self.call.request.title();
                 self.call.context.voice.warn(&format!(
                     "{key}: its end cannot be recorded yet, trying for another {left}: {error}"
                 ));
@@ -174,7 +174,7 @@ impl Once<'_> {
     /// Says that the spool could not take the whole output.
     fn tell_of_trouble(&self, recording: &Recording) {
         if let Some(why) = &recording.trouble {
-            let (key, kept) = (&self.call.request.subject.key, recording.output.summary.bytes);
+            let (key, kept) = (self.call.request.title(), recording.output.summary.bytes);
             self.call
                 .context
                 .voice
@@ -187,7 +187,7 @@ impl Once<'_> {
     fn shed_output(&mut self, completion: &mut Completion, error: &StoreError) -> bool {
         let shed = completion.output.as_mut().filter(|output| output.frames.length() > 0);
         let Some(output) = shed else { return false };
-        let key = &self.call.request.subject.key;
+        let key = self.call.request.title();
         self.call.context.voice.warn(&format!("{key}: its output is not kept: {error}"));
         self.call.account.output_was_shed();
         output.frames.clear();
@@ -197,7 +197,7 @@ impl Once<'_> {
     }
 
     fn written(&mut self, ended: &Ended, is_record: bool, delivery: &Delivery) -> Ending {
-        let key = &self.call.request.subject.key;
+        let key = self.call.request.title();
         self.call.context.voice.tell(|| {
             let what = if is_record { "recorded" } else { "not recorded" };
             format!("{key}: ran for {}, {}, {what}", for_people(ended.run), ended.outcome)
@@ -211,7 +211,7 @@ impl Once<'_> {
 
     /// The command succeeded, and its result is none.
     fn refused(&mut self, why: &str) -> Ending {
-        let key = &self.call.request.subject.key;
+        let key = self.call.request.title();
         let sentence = format!("{key}: the command succeeded, but {why}; it is not recorded");
         self.call.context.voice.warn(&sentence);
         self.call.account.settle(CallOutcome::Refused);
@@ -219,14 +219,14 @@ impl Once<'_> {
     }
 
     fn not_recorded(&mut self, outcome: Outcome, error: &StoreError) -> Ending {
-        let topic = self.call.context.topic(&self.call.request.subject);
+        let topic = self.call.topic();
         self.call.context.voice.warn(&topic.not_recorded(outcome, error));
         self.call.account.settle(CallOutcome::NotRecorded);
         Ending::Status(exit::NOT_RECORDED)
     }
 
     fn lost(&mut self, outcome: Outcome, why: LostWhy) -> Ending {
-        let topic = self.call.context.topic(&self.call.request.subject);
+        let topic = self.call.topic();
         self.call.context.voice.warn(&topic.lost(outcome, why));
         self.call.account.settle(CallOutcome::Lost);
         Ending::Status(exit::LOST)

@@ -6,14 +6,14 @@
 
 use rusqlite::{Transaction, params};
 
-use super::reading::{Depth, attempts};
+use super::reading::{Depth, attempts, is_running};
 use super::steps::{StepError, Sync};
 use super::{SqliteStore, rows};
 use crate::claim::attempt::{Attempt, Remains, State};
 use crate::claim::decide::{Decision, Plan, Request, Seen, Terms, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
-use crate::claim::holder::Claimant;
+use crate::claim::holder::{Claimant, Tie};
 use crate::claim::key::{Kind, Subject};
 use crate::claim::time::Now;
 use crate::store::{Answer, Hold, Liveness, StoreError, Trouble, row, with_lives};
@@ -38,6 +38,11 @@ impl SqliteStore {
             Terms::Lease(_) => Sync::Normal,
         };
         let answer = self.write(sync, limit, |step, now| {
+            if let Some(parent) = &request.parent
+                && !is_running(step, parent.fence, parent.token)?
+            {
+                return Ok(Answer::Not(Box::new(Decision::ParentLost)));
+            }
             let chain = attempts(step, &request.subject, Depth::Decision)?;
             let chain = with_lives(chain, liveness)?;
             Ok(match decide(&chain, request, now) {
@@ -76,7 +81,10 @@ fn insert(
         interrupt(step, &request.subject, superseded, now)?;
     }
     for _ in 0..INSERTS {
-        let (fence, inode) = next_fence(step, now, liveness)?;
+        let (fence, inode) = match claimant.tie {
+            Tie::Wrapper => next_fence(step, now, liveness)?,
+            Tie::Process | Tie::Time | Tie::Both => (advance_fence(step, now)?, None),
+        };
         held.push(fence);
         let attempt = row::claimed(request, claimant, plan, fence, inode, now);
         if rows::insert(step, &request.subject, &attempt)? {
@@ -180,7 +188,7 @@ fn unlooked(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<Vec<A
             let chain = attempts(step, subject, Depth::Whole)?;
             Ok(chain.into_iter().filter(is_unlooked).collect())
         }
-        Kind::Once => {
+        Kind::Once | Kind::Step => {
             let mut statement = step.prepare(&format!(
                 "SELECT {} FROM attempt WHERE kind = ? AND namespace = ? AND key = ?
                     AND emptied = 0 AND state IN ('interrupted', 'forgotten')",

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::steps::Sync;
 use super::{SqliteStore, rows, spool};
 use crate::claim::attempt::{Ownership, State};
+use crate::claim::duration::to_ms;
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::id::Token;
@@ -42,6 +43,32 @@ impl SqliteStore {
         })
     }
 
+    pub(super) fn extend_lease_to(
+        &mut self,
+        owner: &Ownership,
+        lease: Duration,
+        limit: Duration,
+    ) -> Result<Owned, StoreError> {
+        self.write(Sync::Normal, limit, |step, now| {
+            let rows = step.execute(
+                "UPDATE attempt SET lease_ms = ?1, until_boot_ms = ?2 + ?1,
+                    tie = CASE tie WHEN 'process' THEN 'both' ELSE tie END
+                 WHERE fence = ?3 AND token = ?4 AND kind = ?5 AND namespace = ?6 AND key = ?7
+                    AND state = 'running'",
+                params![
+                    to_ms(lease),
+                    now.boot.0,
+                    owner.fence.0,
+                    owner.token.0,
+                    owner.subject.kind.as_str(),
+                    owner.subject.namespace.as_str(),
+                    owner.subject.key.as_str(),
+                ],
+            )?;
+            Ok(owned(step, owner, rows == 1)?)
+        })
+    }
+
     pub(super) fn spend(
         &mut self,
         claim: Claim,
@@ -65,6 +92,11 @@ impl SqliteStore {
         let mut dropped = None;
         let written = self.write(sync, limit, |step, now| {
             dropped = None;
+            if let Some(parent) = claim.attempt().parent
+                && !is_in_progress(step, parent)?
+            {
+                return Ok(Owned::Lost(LostWhy::Superseded));
+            }
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
             let mine = rows::update_end(step, &owner, State::Running, (state, &end), remains)?;
@@ -141,6 +173,15 @@ fn drop_old_output(step: &Connection, claim: &Claim) -> rusqlite::Result<Option<
         step.execute("DELETE FROM output WHERE fence = ?", [fence.0])?;
     }
     Ok(old)
+}
+
+/// Whether an attempt has not ended.
+fn is_in_progress(step: &Connection, fence: Fence) -> rusqlite::Result<bool> {
+    step.query_row(
+        "SELECT EXISTS (SELECT 1 FROM attempt WHERE fence = ? AND state = 'running')",
+        [fence.0],
+        |row| row.get(0),
+    )
 }
 
 fn owned(step: &Connection, owner: &Ownership, written: bool) -> rusqlite::Result<Owned> {

@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::place::{self, Standing, beside};
-use super::schema::{APPLICATION_ID, MIGRATIONS, NEWEST};
+use super::schema::{APPLICATION_ID, DISGUISES, MIGRATIONS, NEWEST};
 use super::steps::Patience;
 use super::{Access, failure};
 use crate::store::{StoreError, Trouble};
@@ -44,7 +44,9 @@ pub(super) fn open(
             refuse_foreign(path, &connection, &patience)?;
             return Ok(None);
         }
-        _ if version < NEWEST && access == Access::Examine => {}
+        _ if version < NEWEST && (access == Access::Examine || standing == Standing::ReadOnly) => {
+            connection.execute_batch(DISGUISES[version]).map_err(told)?;
+        }
         _ if version < NEWEST => migrate(path, &connection, &patience)?,
         _ => {
             return Err(StoreError::new(

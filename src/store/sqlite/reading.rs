@@ -9,7 +9,8 @@ use super::{SqliteStore, rows};
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Decision, Request, decide};
 use crate::claim::fence::Fence;
-use crate::claim::key::{Kind, Namespace, Subject};
+use crate::claim::id::Token;
+use crate::claim::key::{Namespace, Subject};
 use crate::store::{Chain, Frames, Liveness, StoreError, row, with_lives};
 
 /// What a pragma says, where it is a number.
@@ -44,7 +45,7 @@ pub(super) fn attempts(
     while let Some(found) = rows.next()? {
         let attempt = rows::attempt(found)?;
         let enough = depth == Depth::Decision
-            && subject.kind == Kind::Once
+            && subject.kind.runs_once()
             && !row::may_be_passed_over(&attempt);
         chain.push(attempt);
         if enough {
@@ -54,6 +55,19 @@ pub(super) fn attempts(
     Ok(chain)
 }
 
+/// Whether an attempt runs, and is this token's.
+pub(super) fn is_running(
+    connection: &Connection,
+    fence: Fence,
+    token: Token,
+) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM attempt WHERE fence = ? AND token = ? AND state = 'running')",
+        )?
+        .query_row(params![fence.0, token.0], |row| row.get(0))
+}
+
 impl SqliteStore {
     pub(super) fn decide_unlocked(
         &self,
@@ -61,12 +75,46 @@ impl SqliteStore {
         liveness: &mut dyn Liveness,
     ) -> Result<Decision, StoreError> {
         let now = self.clock.now();
+        if let Some(parent) = &request.parent
+            && !self.read(|connection| is_running(connection, parent.fence, parent.token))?
+        {
+            return Ok(Decision::ParentLost);
+        }
         let chain = self.read(|c| attempts(c, &request.subject, Depth::Decision))?;
         Ok(decide(&with_lives(chain, liveness)?, request, &now))
     }
 
     pub(super) fn read_chain(&self, subject: &Subject) -> Result<Vec<Attempt>, StoreError> {
         self.read(|connection| attempts(connection, subject, Depth::Whole))
+    }
+
+    pub(super) fn find_by_token(
+        &self,
+        token: Token,
+        fence: Option<Fence>,
+    ) -> Result<Option<(Subject, Attempt)>, StoreError> {
+        // Without a fence the newest are looked at first: that of a claim that lives is
+        // among them.
+        let ways = [
+            fence.map(|_| "fence = ?2 AND token = ?1"),
+            Some("token = ?1 AND tie IS NOT NULL AND ?2 IS ?2"),
+            Some("token = ?1 AND ?2 IS ?2 ORDER BY fence DESC LIMIT 1"),
+        ];
+        for way in ways.into_iter().flatten() {
+            let found = self.read(|connection| {
+                let select =
+                    format!("SELECT {COLUMNS}, kind, namespace, key FROM attempt WHERE {way}");
+                connection
+                    .query_row(&select, params![token.0, fence.map(|fence| fence.0)], |row| {
+                        Ok((rows::subject(row, rows::COUNT)?, rows::attempt(row)?))
+                    })
+                    .optional()
+            })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     pub(super) fn read_output(&self, fence: Fence) -> Result<Option<Frames>, StoreError> {
@@ -103,7 +151,8 @@ impl SqliteStore {
     pub(super) fn read_unended(&self) -> Result<Vec<(Subject, Attempt)>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare(&format!(
-                "SELECT {COLUMNS}, kind, namespace, key FROM attempt WHERE state = 'running'
+                "SELECT {COLUMNS}, kind, namespace, key FROM attempt
+                 WHERE state = 'running' AND kind <> 'step'
                  ORDER BY fence DESC",
             ))?;
             let running = statement
@@ -115,7 +164,7 @@ impl SqliteStore {
     pub(super) fn read_longest_lease(&self) -> Result<Duration, StoreError> {
         let ms: Option<i64> = self.read(|connection| {
             connection.query_row(
-                "SELECT max(lease_ms) FROM attempt WHERE kind = 'once' OR state = 'running'",
+                "SELECT max(lease_ms) FROM attempt WHERE kind <> 'lease' OR state = 'running'",
                 [],
                 |row| row.get(0),
             )
@@ -129,7 +178,8 @@ fn chains_in(
     namespace: Option<&Namespace>,
 ) -> rusqlite::Result<Vec<Chain>> {
     let mut statement = connection.prepare(&format!(
-        "SELECT {COLUMNS}, kind, namespace, key FROM attempt WHERE ?1 IS NULL OR namespace = ?1
+        "SELECT {COLUMNS}, kind, namespace, key FROM attempt
+         WHERE kind <> 'step' AND (?1 IS NULL OR namespace = ?1)
          ORDER BY kind, namespace, key, generation DESC",
     ))?;
     let mut rows = statement.query([namespace.map(Namespace::as_str)])?;

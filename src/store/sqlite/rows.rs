@@ -11,7 +11,7 @@ use crate::claim::attempt::{
 use crate::claim::duration::to_ms;
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::{Field, Fingerprint};
-use crate::claim::holder::{Group, Holder, PidNamespace, Reach, StartTime};
+use crate::claim::holder::{Group, Holder, PidNamespace, Reach, StartTime, Tie};
 use crate::claim::id::{OperationId, Token, from_hex, to_hex};
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::outcome::Outcome;
@@ -42,10 +42,10 @@ pub(super) const COLUMNS: &str = "fence, generation, state, operation, number, r
     fingerprint, command, command_words, host, boot_id, pid, pid_start, pid_namespace,
     lock_inode, emptied, lease_ms, until_boot_ms, started_ms,
     retry_boot_ms, group_reach, group_id, group_start, group_session, group_namespace,
-    ended_ms, exit_code, signal, reason, run_ms, output_bytes, truncated, expires_ms, promised";
+    tie, parent, ended_ms, exit_code, signal, reason, run_ms, output_bytes, truncated, expires_ms, promised";
 
 /// How many they are.
-pub(super) const COUNT: usize = 35;
+pub(super) const COUNT: usize = 37;
 
 /// Reads the columns of a row one after the other: looking each up by its
 /// name would take longer than finding the row.
@@ -129,8 +129,15 @@ pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
         started: WallMs(from.next()?),
         rests_until: from.next::<Option<i64>>()?.map(|at| Until { boot_id, at: BootMs(at) }),
         group: group(&mut from)?,
+        tie: tie(&mut from)?,
+        parent: from.next::<Option<i64>>()?.map(Fence),
         end: end(&mut from)?,
     })
+}
+
+fn tie(from: &mut Reader<'_>) -> rusqlite::Result<Tie> {
+    let Some(word) = from.next::<Option<String>>()? else { return Ok(Tie::Wrapper) };
+    Tie::parse(&word).ok_or_else(|| unreadable("tie"))
 }
 
 fn group(from: &mut Reader<'_>) -> rusqlite::Result<Option<Group>> {
@@ -215,9 +222,10 @@ pub(super) fn insert(
         "INSERT OR IGNORE INTO attempt (fence, kind, namespace, key, generation, state, operation, number, rerun, token,
             fingerprint, command, command_words, host, boot_id, pid, pid_start,
             pid_namespace, lock_inode, group_reach, group_id, group_start, group_session,
-            group_namespace, emptied, lease_ms, until_boot_ms, retry_boot_ms, started_ms, ended_ms)
+            group_namespace, emptied, lease_ms, until_boot_ms, retry_boot_ms, started_ms, ended_ms,
+            tie, parent)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-            ?, ?, ?)",
+            ?, ?, ?, ?, ?)",
     )?;
     let group = attempt.group.as_ref();
     let rows = statement.execute(params![
@@ -254,6 +262,8 @@ pub(super) fn insert(
         attempt.rests_until.as_ref().map(|until| until.at.0),
         attempt.started.0,
         attempt.end.as_ref().map(|end| end.at.0),
+        (attempt.tie != Tie::Wrapper).then(|| attempt.tie.as_str()),
+        attempt.parent.map(|parent| parent.0),
     ])?;
     Ok(rows == 1)
 }

@@ -7,10 +7,15 @@
 pub(super) const APPLICATION_ID: i64 = 0x6462_7470;
 
 /// What brings a file from version `n` to `n + 1`, by `n`.
-pub(super) const MIGRATIONS: [&str; 1] = [FIRST];
+pub(super) const MIGRATIONS: [&str; 2] = [FIRST, SECOND];
 
 /// The newest version that this program knows.
 pub(super) const NEWEST: usize = MIGRATIONS.len();
+
+/// What makes a file of an older version look as if it were of the newest, by its
+/// version, to those who must not change it. A temporary view goes before a table.
+pub(super) const DISGUISES: [&str; NEWEST] =
+    ["", "CREATE TEMP VIEW attempt AS SELECT *, NULL AS tie, NULL AS parent FROM main.attempt"];
 
 /// `fence` is the row's number: it is unique in the store and grows, so rows
 /// are appended, listing newest first needs no index, and pruning oldest first
@@ -70,4 +75,13 @@ CREATE TABLE output (
     fence INTEGER PRIMARY KEY,
     frames BLOB NOT NULL
 ) STRICT;
+";
+
+/// What scripts need that claim by hand. `tie` is nothing where a doubletap holds a
+/// lock as long as its claim lasts, and `parent` is the fence of the attempt that a
+/// step belongs to. Whoever renews names only a token; nothing else is looked up by it.
+const SECOND: &str = "
+ALTER TABLE attempt ADD COLUMN tie TEXT;
+ALTER TABLE attempt ADD COLUMN parent INTEGER;
+CREATE INDEX attempt_tied ON attempt (token) WHERE tie IS NOT NULL;
 ";

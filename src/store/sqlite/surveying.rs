@@ -154,7 +154,7 @@ impl Walk<'_> {
         let key = place.text()?;
         match key.kind {
             Kind::Lease if rows > 1 => self.judge(&subject(key)?),
-            Kind::Lease | Kind::Once => {
+            Kind::Lease | Kind::Once | Kind::Step => {
                 newest.push(place.fence);
                 Ok(())
             }
@@ -218,7 +218,7 @@ impl Row {
     fn standing(&self, kind: Kind, now: &Now) -> Result<Option<Standing>, StoreError> {
         let state = State::parse(&self.state).ok_or_else(|| unreadable("state"))?;
         let says_it = match kind {
-            Kind::Once => self.origin == Origin::Ordinary || state == State::Done,
+            Kind::Once | Kind::Step => self.origin == Origin::Ordinary || state == State::Done,
             Kind::Lease => !self.rests,
         };
         let decides = self.ended && state != State::Running && says_it;
@@ -235,7 +235,7 @@ fn places(
     let mut statement = connection.prepare_cached(
         "SELECT kind, namespace, key, generation, fence FROM attempt INDEXED BY attempt_chain
          WHERE (kind, namespace, key, generation) > (:kind, :after, :key, :generation)
-            AND (:namespace IS NULL OR namespace = :namespace)
+            AND kind <> 'step' AND (:namespace IS NULL OR namespace = :namespace)
          ORDER BY kind, namespace, key, generation LIMIT :limit",
     )?;
     let asked = named_params! {
@@ -269,7 +269,7 @@ fn rows(
             ended_ms IS NOT NULL, expires_ms, retry_boot_ms IS NOT NULL, started_ms,
             run_ms, output_bytes
          FROM attempt NOT INDEXED
-         WHERE fence > :after AND (:namespace IS NULL OR namespace = :namespace)
+         WHERE fence > :after AND kind <> 'step' AND (:namespace IS NULL OR namespace = :namespace)
          ORDER BY fence LIMIT :limit",
     )?;
     let asked = named_params! {

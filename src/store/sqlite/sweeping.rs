@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ToSql, named_params};
 
 use super::SqliteStore;
+use super::stepping::Steps;
 use super::steps::Sync;
 use super::sweepable::Taken;
 use crate::claim::duration::to_ms;
@@ -157,12 +158,13 @@ fn count(
     Ok(Swept { keys: keys.unsigned_abs(), attempts: attempts.unsigned_abs() })
 }
 
-/// Removes what goes, with its outputs.
+/// Removes what goes, with its outputs and its steps.
 fn remove(
     connection: &Connection,
     (taking, now): (Taking<'_>, &Now),
     bounds: Bounds,
 ) -> rusqlite::Result<Swept> {
+    let mut steps = Steps::look(connection)?;
     let mut swept = Swept::default();
     if taking.taken == Taken::Keys {
         for (kind, namespace, key) in with_values((taking, now), bounds, |values| {
@@ -172,12 +174,12 @@ fn remove(
             chains.collect::<rusqlite::Result<Vec<(String, String, String)>>>()
         })? {
             swept.keys += 1;
-            swept.attempts += remove_chain(connection, (&kind, &namespace, &key))?;
+            swept.attempts += remove_chain(connection, (&kind, &namespace, &key), &mut steps)?;
         }
     }
     let rows = with_values((taking, now), bounds, |values| {
-        connection.prepare_cached(&taking.taken.removal())?.execute(values)
-    })? as u64;
+        steps.removed_by(connection, &taking.taken.removal(), values)
+    })?;
     swept += Swept { keys: if taking.taken == Taken::Keys { rows } else { 0 }, attempts: rows };
     connection
         .prepare_cached(
@@ -185,6 +187,7 @@ fn remove(
                 AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.fence = output.fence)",
         )?
         .execute(bounds)?;
+    steps.remove(connection)?;
     Ok(swept)
 }
 
@@ -207,15 +210,17 @@ fn with_values<T>(
 }
 
 /// Removes all attempts and outputs of a key.
-fn remove_chain(connection: &Connection, chain: (&str, &str, &str)) -> rusqlite::Result<u64> {
+fn remove_chain(
+    connection: &Connection,
+    chain: (&str, &str, &str),
+    steps: &mut Steps,
+) -> rusqlite::Result<u64> {
     connection
         .prepare_cached(
             "DELETE FROM output WHERE fence IN
                 (SELECT fence FROM attempt WHERE kind = ? AND namespace = ? AND key = ?)",
         )?
         .execute(chain)?;
-    let rows = connection
-        .prepare_cached("DELETE FROM attempt WHERE kind = ? AND namespace = ? AND key = ?")?
-        .execute(chain)?;
-    Ok(rows as u64)
+    let removal = "DELETE FROM attempt AS row WHERE kind = ? AND namespace = ? AND key = ?";
+    steps.removed_by(connection, removal, chain)
 }
