@@ -7,6 +7,8 @@ pub mod lease;
 pub mod once;
 pub mod operate;
 pub mod run;
+pub mod script;
+pub mod step;
 pub mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -22,10 +24,14 @@ use crate::exit;
 pub use lease::LeaseArgs;
 pub use once::OnceArgs;
 pub use operate::{
-    CompleteArgs, CompletionsArgs, DoctorArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShellArg,
-    ShowArgs, StatsArgs,
+    CompletionsArgs, DoctorArgs, ForgetArgs, ListArgs, LogsArgs, PruneArgs, ShellArg, ShowArgs,
+    StatsArgs,
 };
-pub use run::RunArgs;
+pub use run::{RunArgs, WaitArgs};
+pub use script::{
+    AcquireArgs, AssertArgs, BeginArgs, CompleteArgs, FailArgs, FormatArg, ReleaseArgs, RenewArgs,
+};
+pub use step::StepArgs;
 pub use values::{LogPlace, SaidBy};
 
 /// The whole command line.
@@ -93,6 +99,22 @@ pub enum Verb {
     Once(Box<OnceArgs>),
     /// Run a command while holding a name, so that it never overlaps itself
     Lease(Box<LeaseArgs>),
+    /// Claim a key for a script, which records the outcome with complete or fail
+    Begin(BeginArgs),
+    /// Record the outcome of what was begun, or say how an interrupted attempt ended
+    Complete(CompleteArgs),
+    /// Give a key back for a retry, and say why
+    Fail(FailArgs),
+    /// Hold a name for a script, which gives it back with release
+    Acquire(AcquireArgs),
+    /// Give back a name that was acquired
+    Release(ReleaseArgs),
+    /// Extend a claim or a lease from now on
+    Renew(RenewArgs),
+    /// Ask whether a claim or a lease is still good
+    Assert(AssertArgs),
+    /// Run a step of an operation, once, however often that is retried
+    Step(Box<StepArgs>),
     /// Show what is known of a key
     Show(ShowArgs),
     /// Print the output of a key's newest attempt, also while it runs
@@ -101,8 +123,6 @@ pub enum Verb {
     List(ListArgs),
     /// Drop a key on purpose: the next call runs again
     Forget(ForgetArgs),
-    /// Say how an interrupted attempt ended
-    Complete(CompleteArgs),
     /// Remove old records
     Prune(PruneArgs),
     /// Count keys, attempts and calls, and say how long they take
@@ -115,9 +135,23 @@ pub enum Verb {
     Keygen,
 }
 
+impl Verb {
+    /// Who reads what it prints.
+    #[must_use]
+    pub fn reader(&self) -> Reader {
+        let format = match self {
+            Self::Begin(args) => args.tell.format(),
+            Self::Acquire(args) => args.tell.format(),
+            _ => return Reader::Anybody,
+        };
+        if format == FormatArg::Sh { Reader::Shell } else { Reader::Anybody }
+    }
+}
+
 /// The verbs that run a command.
 const ONCE: &str = "once";
 const LEASE: &str = "lease";
+const STEP: &str = "step";
 
 /// Whether a word is a verb.
 #[must_use]
@@ -131,7 +165,32 @@ pub enum Stop {
     /// A text was asked for: help or the version.
     Text(String),
     /// The arguments are wrong; a lower-case fragment in one line.
-    Usage(String),
+    Usage(String, Reader),
+}
+
+/// Who reads what is printed on standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// People and programs.
+    Anybody,
+    /// A shell that evals it: where it finds nothing it would go on.
+    Shell,
+}
+
+impl Reader {
+    /// Who it is for as far as that can be told of arguments that are wrong.
+    fn of(args: &[OsString]) -> Self {
+        let mut own = args.iter().take_while(|arg| *arg != "--").peekable();
+        let is_claim = args
+            .get(1..)
+            .is_some_and(|args| args.iter().any(|arg| arg == "begin" || arg == "acquire"));
+        let mut is_sh = false;
+        while let Some(arg) = own.next() {
+            is_sh |= arg == "--format=sh";
+            is_sh |= arg == "--format" && own.peek().is_some_and(|form| *form == "sh");
+        }
+        if is_claim && is_sh { Self::Shell } else { Self::Anybody }
+    }
 }
 
 /// Reads the command line.
@@ -148,12 +207,13 @@ pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
     let (verb, run) = match &cli.verb {
         Verb::Once(once) => (ONCE, &once.run),
         Verb::Lease(lease) => (LEASE, &lease.run),
+        Verb::Step(step) => (STEP, &step.run),
         _ => return Ok(cli),
     };
     if run.command.first().is_some_and(|word| word.is_empty()) {
-        return Err(Stop::Usage(format!(
-            "COMMAND is empty (is a shell variable unset?); see doubletap {verb} --help"
-        )));
+        let message =
+            format!("COMMAND is empty (is a shell variable unset?); see doubletap {verb} --help");
+        return Err(Stop::Usage(message, Reader::Anybody));
     }
     Ok(cli)
 }
@@ -194,17 +254,18 @@ struct VerbCall<A: Args> {
 }
 
 fn stop(error: &clap::Error, args: &[OsString]) -> Stop {
-    match error.kind() {
-        ErrorKind::DisplayVersion => Stop::Text(error.to_string()),
-        ErrorKind::DisplayHelp => Stop::Text(format!("{error}\n{}", exit_statuses())),
+    let message = match error.kind() {
+        ErrorKind::DisplayVersion => return Stop::Text(error.to_string()),
+        ErrorKind::DisplayHelp => return Stop::Text(format!("{error}\n{}", exit_statuses())),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            Stop::Usage("what is to be done? see doubletap --help".to_owned())
+            "what is to be done? see doubletap --help".to_owned()
         }
         ErrorKind::UnknownArgument => {
-            Stop::Usage(missing_dashes(error, args).unwrap_or_else(|| one_line(error, args)))
+            missing_dashes(error, args).unwrap_or_else(|| one_line(error, args))
         }
-        _ => Stop::Usage(one_line(error, args)),
-    }
+        _ => one_line(error, args),
+    };
+    Stop::Usage(message, Reader::of(args))
 }
 
 /// The end of every help text.
@@ -234,7 +295,7 @@ fn missing_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let takes_command = args.iter().any(|arg| arg == ONCE || arg == LEASE);
+    let takes_command = args.iter().any(|arg| [ONCE, LEASE, STEP].iter().any(|verb| arg == verb));
     let has_dashes = args.iter().any(|arg| arg == "--");
     if word.starts_with('-') || !takes_command || has_dashes {
         return None;
@@ -265,6 +326,11 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
+    /// A key that was read already.
+    fn of(key: &Key) -> Self {
+        Self { positional: Some(key.clone()), named: None }
+    }
+
     /// The key.
     ///
     /// # Panics

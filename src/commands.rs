@@ -3,12 +3,19 @@
 //! Each turns arguments into calls of a store and of the machine, and what
 //! comes back into sentences and an exit status.
 
+pub mod acquire;
+mod asking;
+pub mod assert;
+pub mod begin;
 mod call;
 pub mod complete;
 pub mod completions;
 mod context;
 pub mod doctor;
+pub mod fail;
 pub mod forget;
+mod judging;
+mod keeping;
 pub mod keygen;
 pub mod lease;
 pub mod list;
@@ -16,12 +23,16 @@ pub mod logs;
 pub mod once;
 mod playing;
 pub mod prune;
+pub mod release;
+pub mod renew;
+mod script;
 pub mod show;
 pub mod stats;
 
-use crate::cli::{Cli, Stop, Verb};
+use crate::cli::{Cli, Reader, Stop, Verb};
 use crate::exit::{self, Ending, Refusal};
 use crate::process::signals::{die_of, survive_file_size_limit};
+use crate::report::claims::refusal;
 use crate::report::voice::{Voice, Volume, print};
 
 pub use call::environment::VARIABLES;
@@ -37,6 +48,7 @@ pub fn run(cli: Cli) -> Ending {
     });
     // Not made for the verbs that need no store, and no place for one.
     let context = || Context::new(cli.global, voice);
+    let reader = cli.verb.reader();
     let done = match cli.verb {
         Verb::Once(args) => context().and_then(|context| once::run(&context, &args)),
         Verb::Lease(args) => context().and_then(|context| lease::run(&context, &args)),
@@ -44,6 +56,13 @@ pub fn run(cli: Cli) -> Ending {
         Verb::Logs(args) => context().and_then(|context| logs::run(&context, &args)),
         Verb::List(args) => context().and_then(|context| list::run(&context, &args)),
         Verb::Forget(args) => context().and_then(|context| forget::run(&context, &args)),
+        Verb::Begin(args) => context().and_then(|context| begin::run(&context, &args)),
+        Verb::Fail(args) => context().and_then(|context| fail::run(&context, &args)),
+        Verb::Acquire(args) => context().and_then(|context| acquire::run(&context, &args)),
+        Verb::Release(args) => context().and_then(|context| release::run(&context, &args)),
+        Verb::Renew(args) => context().and_then(|context| renew::run(&context, &args)),
+        Verb::Assert(args) => context().and_then(|context| assert::run(&context, &args)),
+        Verb::Step(args) => context().and_then(|context| once::step(&context, *args)),
         Verb::Complete(args) => context().and_then(|context| complete::run(&context, &args)),
         Verb::Prune(args) => context().and_then(|context| prune::run(&context, &args)),
         Verb::Stats(args) => context().and_then(|context| stats::run(&context, &args)),
@@ -51,10 +70,20 @@ pub fn run(cli: Cli) -> Ending {
         Verb::Completions(args) => completions::run(&args),
         Verb::Keygen => keygen::run(),
     };
-    done.unwrap_or_else(|error| {
+    let ending = done.unwrap_or_else(|error| {
         voice.warn(&format!("{error:#}"));
         Ending::Status(status_of(&error))
-    })
+    });
+    tell(reader, &ending);
+    ending
+}
+
+/// Tells a shell that evals what we print how we end.
+fn tell(reader: Reader, ending: &Ending) {
+    if reader == Reader::Shell && *ending != Ending::OK {
+        // One that is gone runs nothing of ours.
+        let _ = print(&refusal(code(ending)));
+    }
 }
 
 /// Ends a call that has nothing to do.
@@ -64,21 +93,28 @@ pub fn stop(stop: &Stop) -> Ending {
             Ok(()) => Ending::OK,
             Err(_) => Ending::Status(exit::FAILED),
         },
-        Stop::Usage(message) => {
+        Stop::Usage(message, reader) => {
             Voice::new(Volume::Normal).warn(message);
-            Ending::Status(exit::USAGE)
+            let ending = Ending::Status(exit::USAGE);
+            tell(*reader, &ending);
+            ending
         }
     }
 }
 
 /// Dies of the signal that told us to end, or says the exit status.
 pub fn end(ending: &Ending) -> u8 {
+    if let Ending::Signal(signal) = *ending {
+        die_of(signal);
+    }
+    code(ending)
+}
+
+/// The exit status that stands for it.
+fn code(ending: &Ending) -> u8 {
     match *ending {
         Ending::Status(status) => status,
-        Ending::Signal(signal) => {
-            die_of(signal);
-            128_u8.saturating_add(signal)
-        }
+        Ending::Signal(signal) => 128_u8.saturating_add(signal),
     }
 }
 

@@ -8,6 +8,8 @@ use std::fmt;
 pub const ABSENT: u8 = 1;
 /// Something is wrong (`doctor`).
 pub const UNSOUND: u8 = ABSENT;
+/// What was to be begun is on record already (`begin`).
+pub const ALREADY_DONE: u8 = 10;
 /// Bad option, duration or key; nothing was opened.
 pub const USAGE: u8 = 64;
 /// The key was first used for something else.
@@ -36,8 +38,9 @@ pub const NOT_FOUND: u8 = 127;
 
 /// Every status of our own and what it means, for the documents that are held
 /// to this list.
-pub const ALL: [(u8, &str); 13] = [
+pub const ALL: [(u8, &str); 14] = [
     (ABSENT, "no such key, or doctor found something wrong"),
+    (ALREADY_DONE, "begin: already done"),
     (USAGE, "usage: bad option, duration or key"),
     (MISMATCH, "the key was first used for something else"),
     (LOST, "the claim was lost"),

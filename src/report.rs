@@ -2,6 +2,7 @@
 //! error, JSON and tables on standard output, and report lines.
 
 pub mod checkup;
+pub mod claims;
 mod columns;
 pub mod document;
 pub mod form;
@@ -10,6 +11,7 @@ pub mod log;
 pub mod metrics;
 pub mod progress;
 pub mod sentences;
+mod settling;
 pub mod stats;
 pub mod table;
 pub mod voice;

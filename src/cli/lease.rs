@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::claim::decide::LeaseTerms;
 use crate::claim::key::Key;
 
 use super::run::RunArgs;
@@ -25,13 +26,9 @@ pub struct LeaseArgs {
     #[arg(long)]
     pub no_renew: bool,
 
-    /// Hold it while fewer than this many others do [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    slots: Option<u32>,
-
-    /// Keep the name at least this long, even if the command ends sooner
-    #[arg(long, value_name = "DUR", value_parser = values::positive)]
-    min_hold: Option<Duration>,
+    /// Who else may hold it, and for how long it is kept.
+    #[command(flatten)]
+    pub slots: SlotArgs,
 
     /// What every verb is told that runs a command.
     #[command(flatten)]
@@ -43,15 +40,24 @@ impl LeaseArgs {
     pub fn ttl(&self) -> Duration {
         self.ttl.unwrap_or(Duration::from_secs(60))
     }
+}
 
-    /// How many may hold it at once.
-    pub fn slots(&self) -> u32 {
-        self.slots.unwrap_or(1)
-    }
+/// Who else may hold a name, and for how long it is kept.
+#[derive(Args, Debug)]
+pub struct SlotArgs {
+    /// Hold it while fewer than this many others do [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    slots: Option<u32>,
 
-    /// How long the name is kept at least.
-    pub fn min_hold(&self) -> Duration {
-        self.min_hold.unwrap_or_default()
+    /// Keep the name at least this long, even if it is given back sooner
+    #[arg(long, value_name = "DUR", value_parser = values::positive)]
+    min_hold: Option<Duration>,
+}
+
+impl SlotArgs {
+    /// How it is to be held.
+    pub fn terms(&self) -> LeaseTerms {
+        LeaseTerms { slots: self.slots.unwrap_or(1), min_hold: self.min_hold.unwrap_or_default() }
     }
 }
 

@@ -12,14 +12,28 @@ use crate::claim::fingerprint::Part;
 use crate::claim::outcome::RecordPolicy;
 use crate::claim::size::SizeLimit;
 
-/// Run a command once per key, and replay its output and exit status
-#[derive(Args, Debug)]
-#[command(override_usage = "doubletap once [OPTIONS] KEY -- COMMAND [ARG]...")]
-pub struct OnceArgs {
-    /// The key.
-    #[command(flatten)]
-    pub key: KeyArgs,
+/// What to do after earlier attempts.
+#[derive(Args, Debug, Default)]
+pub struct HistoryArgs {
+    /// What to do about an interrupted attempt [default: rerun]
+    #[arg(long, value_name = "WHAT")]
+    on_crash: Option<OnCrashArg>,
 
+    /// Refuse after this many unsuccessful attempts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_attempts: Option<u32>,
+}
+
+impl HistoryArgs {
+    /// What to do about an interrupted attempt.
+    pub fn on_crash(&self) -> OnCrashArg {
+        self.on_crash.unwrap_or(OnCrashArg::Rerun)
+    }
+}
+
+/// How long a record is good.
+#[derive(Args, Debug, Default)]
+pub struct KeepArgs {
     /// Replay the recorded outcome for this long, or forever [default: until it is pruned]
     #[arg(long, value_name = "DUR", value_parser = values::ttl, conflicts_with = "per")]
     pub ttl: Option<Limit>,
@@ -31,7 +45,11 @@ pub struct OnceArgs {
     /// The time zone of that period, such as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "ZONE", requires = "per")]
     pub tz: Option<String>,
+}
 
+/// What becomes of an outcome, and of the output.
+#[derive(Args, Debug)]
+pub struct OutcomeArgs {
     /// Record these ends: success, any, or exit statuses such as 0,3-5 [default: success]
     #[arg(long, value_name = "WHICH", value_parser = values::record)]
     record: Option<RecordPolicy>,
@@ -44,17 +62,9 @@ pub struct OnceArgs {
     #[arg(long, value_name = "WHAT", value_parser = values::part)]
     pub fingerprint: Vec<Part>,
 
-    /// What to do about an interrupted attempt [default: rerun]
-    #[arg(long, value_name = "WHAT")]
-    on_crash: Option<OnCrashArg>,
-
-    /// Refuse after this many unsuccessful attempts
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_attempts: Option<u32>,
-
-    /// How long a claim lasts unless it is renewed [default: 60s]
-    #[arg(long, value_name = "DUR", value_parser = values::claim_ttl)]
-    claim_ttl: Option<Duration>,
+    /// What to do after earlier attempts.
+    #[command(flatten)]
+    pub history: HistoryArgs,
 
     /// Keep this much of the output, or none for no limit [default: 16MiB]
     #[arg(long, value_name = "SIZE", value_parser = values::size_limit, conflicts_with = "no_output")]
@@ -64,10 +74,6 @@ pub struct OnceArgs {
     #[arg(long, value_name = "COMMAND", value_parser = values::shell_command(), conflicts_with = "no_output")]
     pub validate: Option<OsString>,
 
-    /// Run even if recorded; the record stays unless the rerun succeeds
-    #[arg(long)]
-    pub rerun: bool,
-
     /// What a replay gives: the output and the status, or only the status [default: output; with --per, status]
     #[arg(long, value_name = "WHAT")]
     replay: Option<ReplayArg>,
@@ -75,32 +81,14 @@ pub struct OnceArgs {
     /// Keep only the exit status; the command keeps the terminal
     #[arg(long)]
     pub no_output: bool,
-
-    /// If the store cannot be used, run unguarded and say so
-    #[arg(long)]
-    pub fail_open: bool,
-
-    /// What every verb is told that runs a command.
-    #[command(flatten)]
-    pub run: RunArgs,
 }
 
 /// The defaults. They stand here and not in the attributes above, since clap
 /// would read them as text at every call, which a replay would feel.
-impl OnceArgs {
+impl OutcomeArgs {
     /// Which ends are recorded.
     pub fn record(&self) -> &RecordPolicy {
         self.record.as_ref().unwrap_or(&RecordPolicy::Success)
-    }
-
-    /// What to do about an interrupted attempt.
-    pub fn on_crash(&self) -> OnCrashArg {
-        self.on_crash.unwrap_or(OnCrashArg::Rerun)
-    }
-
-    /// How long a claim lasts unless it is renewed.
-    pub fn claim_ttl(&self) -> Duration {
-        self.claim_ttl.unwrap_or(Duration::from_secs(60))
     }
 
     /// The most bytes of output that are kept; nothing for no limit.
@@ -111,10 +99,55 @@ impl OnceArgs {
             Some(SizeLimit::None) => None,
         }
     }
+}
+
+/// Run a command once per key, and replay its output and exit status
+#[derive(Args, Debug)]
+#[command(override_usage = "doubletap once [OPTIONS] KEY -- COMMAND [ARG]...")]
+pub struct OnceArgs {
+    /// The key.
+    #[command(flatten)]
+    pub key: KeyArgs,
+
+    /// How long the record is good.
+    #[command(flatten)]
+    pub keep: KeepArgs,
+
+    /// What becomes of the outcome.
+    #[command(flatten)]
+    pub outcome: OutcomeArgs,
+
+    /// How long a claim lasts unless it is renewed [default: 60s]
+    #[arg(long, value_name = "DUR", value_parser = values::claim_ttl)]
+    claim_ttl: Option<Duration>,
+
+    /// Run even if recorded; the record stays unless the rerun succeeds
+    #[arg(long)]
+    pub rerun: bool,
+
+    /// If the store cannot be used, run unguarded and say so
+    #[arg(long)]
+    pub fail_open: bool,
+
+    /// What every verb is told that runs a command.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+impl OnceArgs {
+    /// A call that leaves out what is not named here.
+    pub(super) fn new(key: KeyArgs, keep: KeepArgs, outcome: OutcomeArgs, run: RunArgs) -> Self {
+        Self { key, keep, outcome, claim_ttl: None, rerun: false, fail_open: false, run }
+    }
+
+    /// How long a claim lasts unless it is renewed.
+    pub fn claim_ttl(&self) -> Duration {
+        self.claim_ttl.unwrap_or(Duration::from_secs(60))
+    }
 
     /// What a replay gives.
     pub fn replay(&self) -> ReplayArg {
-        self.replay.unwrap_or(match self.per {
+        self.outcome.replay.unwrap_or(match self.keep.per {
             None => ReplayArg::Output,
             Some(_) => ReplayArg::Status,
         })

@@ -117,22 +117,6 @@ pub struct ForgetArgs {
     pub force: bool,
 }
 
-/// Say how an interrupted attempt ended
-#[derive(Args, Debug)]
-pub struct CompleteArgs {
-    /// The key.
-    #[command(flatten)]
-    pub key: KeyArgs,
-
-    /// Settle an attempt whose holder died without recording an outcome
-    #[arg(long, required = true)]
-    pub unresolved: bool,
-
-    /// The exit status to record: every call gets it from then on, a failure too
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub exit_code: u8,
-}
-
 /// Remove old records
 #[derive(Args, Debug)]
 pub struct PruneArgs {

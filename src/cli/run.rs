@@ -1,4 +1,4 @@
-//! What every verb is told that runs a command under a claim.
+//! What every verb is told that claims, and that runs a command under a claim.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use crate::exit;
 
 use super::values::{self, ReportTarget};
 
-/// What every verb is told that runs a command under a claim.
-#[derive(Args, Debug)]
-pub struct RunArgs {
+/// What every verb is told that may find what it wants busy.
+#[derive(Args, Debug, Default)]
+pub struct WaitArgs {
     /// While it is busy, wait up to this long, or forever
     #[arg(short, long, value_name = "DUR", value_parser = values::wait, conflicts_with = "nonblock")]
     pub wait: Option<Limit>,
@@ -24,6 +24,21 @@ pub struct RunArgs {
     /// Exit with this status when it is busy [default: 75]
     #[arg(short = 'E', long, value_name = "N")]
     conflict_exit_code: Option<u8>,
+}
+
+impl WaitArgs {
+    /// The exit status when it is busy.
+    pub fn conflict_exit_code(&self) -> u8 {
+        self.conflict_exit_code.unwrap_or(exit::BUSY)
+    }
+}
+
+/// What every verb is told that runs a command under a claim.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// What to do while it is busy.
+    #[command(flatten)]
+    pub waits: WaitArgs,
 
     /// End the command after this long; that is a failure
     #[arg(long, value_name = "DUR", value_parser = values::positive)]
@@ -41,11 +56,4 @@ pub struct RunArgs {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
-}
-
-impl RunArgs {
-    /// The exit status when it is busy.
-    pub fn conflict_exit_code(&self) -> u8 {
-        self.conflict_exit_code.unwrap_or(exit::BUSY)
-    }
 }

@@ -10,6 +10,7 @@ use clap::{Arg, Command};
 
 use crate::claim::duration::{self, Limit};
 use crate::claim::fingerprint::{BadPart, Part};
+use crate::claim::id::Token;
 use crate::claim::key::{self, Key, Namespace};
 use crate::claim::outcome::{BadCodes, RecordPolicy};
 use crate::claim::size::{self, SizeLimit};
@@ -164,6 +165,26 @@ pub(super) fn standing() -> impl TypedValueParser<Value = Standing> {
 pub(super) fn part(text: &str) -> Result<Part, BadPart> {
     Part::parse(text)
 }
+
+/// A part of a fingerprint where there is no command, and no standard input that could
+/// be handed on.
+pub(super) fn part_without_command(text: &str) -> Result<Part, String> {
+    match Part::parse(text).map_err(|why| why.to_string())? {
+        Part::Argv | Part::None => Err("there is no command to compare".to_owned()),
+        Part::Stdin => {
+            Err("it would take the input away from the script; use file:PATH".to_owned())
+        }
+        part => Ok(part),
+    }
+}
+
+pub(super) fn token(text: &str) -> Result<Token, &'static str> {
+    Token::parse(text).ok_or(BAD_TOKEN)
+}
+
+/// What is said of a text that is no token.
+pub const BAD_TOKEN: &str =
+    "it is not what begin or acquire printed, 32 hexadecimal digits (is a shell variable unset?)";
 
 /// `--report`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,13 @@
-//! A call that claims, and runs a command under its claim: what `once` and
-//! `lease` share.
+//! A call that claims, and may run a command under its claim: what the verbs share that
+//! do.
 //!
-//! `wait` waits for what is busy, `running` runs a command under a claim that
+//! `wait` waits for what is busy, `clearing` sees to what predecessors left and gives back
+//! what cannot be used, `running` runs a command under a claim that
 //! `keeper` renews, in the environment that `environment` makes, and `account`
 //! writes the report line.
 
 pub(super) mod account;
+pub(super) mod clearing;
 pub(super) mod environment;
 pub(super) mod keeper;
 pub(super) mod running;
@@ -13,13 +15,15 @@ pub(super) mod wait;
 
 use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
+
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, BusyWhy, Decision, Request};
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Life, Tie};
 use crate::claim::time::{BootMs, Clock as _};
-use crate::cli::RunArgs;
-use crate::exit::Ending;
+use crate::cli::{RunArgs, WaitArgs};
+use crate::exit::{self, Ending};
 use crate::process::host;
 use crate::process::launch::{Newborn, Streams};
 use crate::process::live::LiveFile;
@@ -38,10 +42,12 @@ use wait::Waiting;
 /// How long a claim waits for a lock before it looks for signals.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// One call of a verb that runs a command.
-pub(super) struct Call<'a> {
+/// One call of a verb that claims, and that runs a command under its claim if it is told
+/// how.
+pub(super) struct Call<'a, R = &'a RunArgs> {
     pub(super) context: &'a Context,
-    pub(super) run: &'a RunArgs,
+    pub(super) run: R,
+    waits: &'a WaitArgs,
     pub(super) request: Request,
     pub(super) live: LiveFile,
     pub(super) waker: Waker,
@@ -51,18 +57,18 @@ pub(super) struct Call<'a> {
     pub(super) account: &'a mut Account,
 }
 
-/// A claim that was won, and the command that waits to run under it.
-pub(super) struct Won {
+/// A claim that was won, and what was prepared for it: the command that waits to run.
+pub(super) struct Won<P = Newborn> {
     pub(super) claim: Claim,
-    pub(super) newborn: Newborn,
+    pub(super) prepared: P,
     /// When the claim was sent: its lease counts from then.
     pub(super) sent: BootMs,
 }
 
 /// What one look, and one claim where the look did not settle it, came to.
-pub(super) enum Asked {
+pub(super) enum Asked<P = Newborn> {
     /// It may run.
-    Won(Box<Won>),
+    Won(Box<Won<P>>),
     /// Anything but a run.
     Not(Box<Decision>),
     /// It is over.
@@ -72,24 +78,14 @@ pub(super) enum Asked {
 }
 
 impl<'a> Call<'a> {
+    /// A call that runs a command.
     pub(super) fn new(
         context: &'a Context,
         run: &'a RunArgs,
         request: Request,
         account: &'a mut Account,
     ) -> Self {
-        account.asked(&request.fingerprint);
-        Self {
-            context,
-            run,
-            live: context.live_file(),
-            waker: Waker::default(),
-            signals: None,
-            waiting: Waiting::new(run.wait),
-            renewal: Renewal::Always,
-            account,
-            request,
-        }
+        Self::with(context, (run, &run.waits), request, account)
     }
 
     /// One look, and one claim where the look does not settle it.
@@ -98,6 +94,44 @@ impl<'a> Call<'a> {
         store: &mut SqliteStore,
         streams: Streams,
     ) -> anyhow::Result<Asked> {
+        self.ask_for(store, |call| {
+            let newborn = call.fork(streams)?;
+            let holder = host::ourselves(&call.context.clock);
+            let group = Some(newborn.group());
+            Ok((Claimant { holder, tie: Tie::Wrapper, group }, newborn))
+        })
+    }
+}
+
+impl<'a, R> Call<'a, R> {
+    pub(super) fn with(
+        context: &'a Context,
+        (run, waits): (R, &'a WaitArgs),
+        request: Request,
+        account: &'a mut Account,
+    ) -> Self {
+        account.asked(&request.fingerprint);
+        Self {
+            context,
+            run,
+            waits,
+            live: context.live_file(),
+            waker: Waker::default(),
+            signals: None,
+            waiting: Waiting::new(waits.wait),
+            renewal: Renewal::Always,
+            account,
+            request,
+        }
+    }
+
+    /// One look, and one claim where the look does not settle it, for whoever is made
+    /// ready for it then.
+    pub(super) fn ask_for<P>(
+        &mut self,
+        store: &mut SqliteStore,
+        prepare: impl FnOnce(&Self) -> anyhow::Result<(Claimant, P)>,
+    ) -> anyhow::Result<Asked<P>> {
         let began = Instant::now();
         let decision = match store.look(&self.request, &mut self.live) {
             Ok(decision) => decision,
@@ -111,14 +145,12 @@ impl<'a> Call<'a> {
         if self.signals.is_none() {
             self.signals = Some(Signals::take_over()?);
         }
-        let newborn = self.fork(streams)?;
-        let holder = host::ourselves(&self.context.clock);
-        let claimant = Claimant { holder, tie: Tie::Wrapper, group: Some(newborn.group()) };
+        let (claimant, prepared) = prepare(self)?;
         let sent = self.context.clock.now().boot;
         let answer = self.claim(store, &claimant);
         self.account.in_store(began);
         Ok(match answer {
-            Ok(Answer::Won(claim)) => Asked::Won(Box::new(Won { claim, newborn, sent })),
+            Ok(Answer::Won(claim)) => Asked::Won(Box::new(Won { claim, prepared, sent })),
             Ok(Answer::Not(decision)) => Asked::Not(decision),
             Err(error) => {
                 let told = self.signals.as_mut().and_then(Signals::told_to_end);
@@ -156,7 +188,7 @@ impl<'a> Call<'a> {
     }
 
     /// A store that others have locked for a while ends no wait early.
-    fn again_or(&mut self, error: StoreError) -> anyhow::Result<Asked> {
+    fn again_or<P>(&mut self, error: StoreError) -> anyhow::Result<Asked<P>> {
         if error.trouble() == Trouble::Locked && self.waiting.goes_on() {
             return Ok(Asked::Again);
         }
@@ -182,12 +214,53 @@ impl<'a> Call<'a> {
         self.busy(&Busy { attempt, why, retry_after: None, holders: Vec::new() }, &sentence)
     }
 
+    /// What is not to be had, now or later, without somebody's doing something.
+    pub(super) fn refused(&mut self, decision: Decision) -> anyhow::Result<Ending> {
+        let (sentence, about, outcome, status) = match decision {
+            // A call from inside the key's own command asks for something else
+            // by its nature: it waits for itself before it differs.
+            Decision::Mismatch(first) if wait::is_held_above(&first) => {
+                return Ok(self.nested(first));
+            }
+            Decision::Mismatch(first) => {
+                let sentence = self.topic().mismatch(&first, &self.request.fingerprint);
+                (sentence, Some(first), CallOutcome::Mismatch, exit::MISMATCH)
+            }
+            Decision::Unresolved(unresolved) => {
+                let sentence = self.topic().unresolved(&unresolved);
+                let about = Some(unresolved.attempt);
+                (sentence, about, CallOutcome::Unresolved, exit::UNRESOLVED)
+            }
+            Decision::ParentLost => {
+                (self.topic().parent_lost(), None, CallOutcome::Lost, exit::LOST)
+            }
+            Decision::Run(_)
+            | Decision::Claimed(_)
+            | Decision::Replay(_)
+            | Decision::Busy(_)
+            | Decision::Known(_) => {
+                return Err(anyhow!("{}: the store gave no answer", self.request.title()));
+            }
+        };
+        self.context.voice.warn(&sentence);
+        if let Some(attempt) = about {
+            self.account.about(&attempt);
+        }
+        self.account.settle(outcome);
+        Ok(Ending::Status(status))
+    }
+
+    /// The exit status when it is busy.
+    pub(super) fn conflict_exit_code(&self) -> u8 {
+        self.waits.conflict_exit_code()
+    }
+
     /// Somebody else has it.
     pub(super) fn busy(&mut self, busy: &Busy, sentence: &str) -> Ending {
         self.context.voice.note(sentence);
         self.account.about(&busy.attempt);
         self.account.retry_after(busy.retry_after);
         self.account.settle(CallOutcome::Busy);
-        Ending::Status(self.run.conflict_exit_code())
+        Ending::Status(self.conflict_exit_code())
     }
 }

@@ -1,48 +1,241 @@
-//! `complete KEY --unresolved`: says how an interrupted attempt ended.
+//! `complete KEY`: records how it ended what was begun, or what was interrupted.
 
-use crate::claim::attempt::State;
-use crate::claim::holder::Life;
+mod unresolved;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::claim::attempt::{Attempt, CommandSummary, Extent, State};
+use crate::claim::decide::{Decision, Of, OnceTerms, Request, Terms};
+use crate::claim::fingerprint::Fingerprint;
+use crate::claim::held::Claim;
+use crate::claim::holder::{Claimant, Tie};
+use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
-use crate::cli::CompleteArgs;
+use crate::cli::{CompleteArgs, WaitArgs};
 use crate::exit::{self, Ending, Refusal};
-use crate::store::{Dropped, Store as _};
+use crate::process::frames::Stream;
+use crate::process::host;
+use crate::process::recorder::Recorder;
+use crate::process::stdin::read_pieces;
+use crate::report::claims::Settlement;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Completion, LostWhy, Output, Owned, Resumed, Spool, Store as _, Verdict};
 
-use super::Context;
+use super::call::account::Account;
+use super::call::{Asked, Call};
+use super::context::{Context, random};
+use super::judging::{Validity, judge};
+use super::keeping::{calendar, keep};
+use super::playing::digests;
+use super::script::settle::{Settling, Timeliness, run_time, timeliness, token};
 
-/// Records what a person found out.
+/// Records the outcome.
 pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(Kind::Once, args.key.key())?;
-    let Some(mut store) = context.open_existing()? else {
-        return Err(missing(context, &subject));
-    };
-    let outcome = Outcome::Exited(args.exit_code);
-    match store.settle(&subject, outcome, &mut context.live_file())? {
-        Dropped::Yes => {
-            context.voice.tell(|| context.topic(&subject).settled(outcome));
-            Ok(Ending::OK)
+    if args.unresolved {
+        return unresolved::settle(context, &subject, args);
+    }
+    let token = token(&args.token)?;
+    let waits = WaitArgs::default();
+    let mut account = Account::unwritten(context, &subject);
+    let call = Call::with(context, ((), &waits), request(&subject, token)?, &mut account);
+    let settling = Settling { context, subject: &subject, token, json: args.json };
+    Completing { settling, args, call }.run()
+}
+
+/// What is asked for where nothing is known of the key (`--upsert-missing`).
+fn request(subject: &Subject, token: Token) -> anyhow::Result<Request> {
+    Ok(Request {
+        subject: subject.clone(),
+        token,
+        new_operation: OperationId(random()?),
+        fingerprint: Fingerprint::of(Vec::new()),
+        command: CommandSummary { word: "complete".to_owned(), words: 0 },
+        lease: std::time::Duration::from_secs(60),
+        parent: None,
+        terms: Terms::Once(OnceTerms { of: Of::Missing, ..OnceTerms::default() }),
+    })
+}
+
+/// One call that records an outcome by its token.
+struct Completing<'a> {
+    settling: Settling<'a>,
+    args: &'a CompleteArgs,
+    call: Call<'a, ()>,
+}
+
+impl Completing<'_> {
+    fn run(self) -> anyhow::Result<Ending> {
+        let context = self.settling.context;
+        let store = match self.args.upsert_missing {
+            true => Some(context.open_to_write()?),
+            false => context.open_existing()?,
+        };
+        let Some(mut store) = store else {
+            return self.settling.lost(None, LostWhy::Missing);
+        };
+        match self.settling.resume(&mut store)? {
+            Resumed::Claim(claim) => self.record(store, claim),
+            Resumed::Ended(own) => self.again(&mut store, &own),
+            Resumed::Lost(LostWhy::Missing) if self.args.upsert_missing => self.upsert(store),
+            Resumed::Lost(why) => self.settling.lost(Some(&mut store), why),
         }
-        Dropped::Absent => Err(missing(context, &subject)),
-        Dropped::Resolved(attempt) => {
-            let state = match attempt.state {
-                State::Done => "its outcome is on record",
-                State::Failed => "its newest attempt failed, and the next call runs again",
-                _ => "it was forgotten, and the next call runs again",
-            };
-            let message = format!("{}: nothing is unresolved: {state}", subject.key);
-            Err(Refusal { status: exit::LOST, message }.into())
+    }
+
+    /// Claims what nothing is known of, and records it.
+    fn upsert(mut self, mut store: SqliteStore) -> anyhow::Result<Ending> {
+        let holder = host::ourselves(&self.settling.context.clock);
+        let claimant = Claimant { holder, tie: Tie::Wrapper, group: None };
+        match self.call.ask_for(&mut store, |_| Ok((claimant, ())))? {
+            Asked::Won(won) => self.record(store, won.claim),
+            Asked::Over(ending) => Ok(ending),
+            Asked::Not(decision) => match *decision {
+                // Somebody was faster, perhaps with this very token.
+                Decision::Known(newest) if newest.token == self.settling.token => {
+                    self.again(&mut store, &newest)
+                }
+                _ => self.settling.lost(Some(&mut store), LostWhy::Superseded),
+            },
+            Asked::Again => Err(store.locked_for(self.settling.context.store_timeout()).into()),
         }
-        Dropped::Held(attempt, life) => {
-            let held = context.topic(&subject).held(&attempt, life);
-            let end = if life == Life::Orphaned { "end it, or wait for it: " } else { "" };
-            let message = format!("{held}; {end}nothing is unresolved while it runs");
-            Err(Refusal { status: exit::LOST, message }.into())
+    }
+
+    fn record(mut self, mut store: SqliteStore, claim: Claim) -> anyhow::Result<Ending> {
+        let context = self.settling.context;
+        let attempt = claim.attempt().clone();
+        let calendar = calendar(&self.args.keep)?;
+        let output = self.result(store.spool(&claim.ownership()))?;
+        let validity = match self.validate(&attempt, output.as_ref())? {
+            Ok(validity) => validity,
+            Err(ending) => return Ok(ending),
+        };
+        let timeliness = timeliness(context, Kind::Once, &attempt)?;
+        let (verdict, code, reason) = match &validity {
+            Validity::Valid => {
+                let keep = keep(&self.args.keep, calendar.as_ref(), attempt.started);
+                (Verdict::Recorded { keep }, self.args.exit_code, None)
+            }
+            Validity::Refused(why) => {
+                (Verdict::Failed { rest: None }, exit::REFUSED, Some(why.clone()))
+            }
+        };
+        let completion = Completion {
+            verdict,
+            outcome: Some(Outcome::Exited(code)),
+            reason,
+            run: Some(run_time(context, attempt.started)),
+            output,
+        };
+        let spent = store.complete(claim, &completion);
+        match (self.settling.spent(spent)?, validity) {
+            (Owned::Yes, Validity::Valid) => {
+                store.tidy();
+                self.settling.done(Settlement::Recorded, (&attempt, timeliness))
+            }
+            (Owned::Yes, Validity::Refused(why)) => {
+                self.settling.print(Settlement::Refused, timeliness)?;
+                let key = &self.settling.subject.key;
+                let message = format!("{key}: {why}; it is not recorded");
+                Err(Refusal { status: exit::REFUSED, message }.into())
+            }
+            // The same token may have been at work twice at once.
+            (Owned::Lost(LostWhy::AlreadyDone), _) => {
+                let chain = store.chain(self.settling.subject)?;
+                let own = chain.into_iter().find(|found| found.token == attempt.token);
+                match own {
+                    Some(own) => self.compare(&mut store, &own, completion.output.as_ref()),
+                    None => self.settling.lost(Some(&mut store), LostWhy::Superseded),
+                }
+            }
+            (Owned::Lost(why), _) => self.settling.lost(Some(&mut store), why),
         }
+    }
+
+    /// Has the result looked at, if that was asked for and the outcome is a success.
+    fn validate(
+        &mut self,
+        attempt: &Attempt,
+        output: Option<&Output>,
+    ) -> anyhow::Result<Result<Validity, Ending>> {
+        let (Some(validator), Some(output), 0) = (&self.args.validate, output, self.args.exit_code)
+        else {
+            return Ok(Ok(Validity::Valid));
+        };
+        judge(&mut self.call, attempt, (validator, output.frames.clone()))
+    }
+
+    /// The attempt of this token has ended: recording the same again changes nothing.
+    fn again(&self, store: &mut SqliteStore, own: &Attempt) -> anyhow::Result<Ending> {
+        if own.state != State::Done {
+            return self.settling.lost(Some(store), LostWhy::AlreadyDone);
+        }
+        let output = self.result(Spool::Unnamed)?;
+        self.compare(store, own, output.as_ref())
+    }
+
+    /// Whether what is on record is what was to be recorded.
+    fn compare(
+        &self,
+        store: &mut SqliteStore,
+        own: &Attempt,
+        output: Option<&Output>,
+    ) -> anyhow::Result<Ending> {
+        let same_outcome = own.outcome() == Some(Outcome::Exited(self.args.exit_code));
+        let same_output = match (own.output(), output) {
+            (None, None) => true,
+            (Some(kept), Some(given)) => {
+                let frames = store.output(own.fence)?;
+                kept.bytes == given.summary.bytes
+                    && match frames {
+                        Some(frames) => digests(&frames)? == digests(&given.frames)?,
+                        None => false,
+                    }
+            }
+            _ => false,
+        };
+        if own.state == State::Done && same_outcome && same_output {
+            return self.settling.done(Settlement::Recorded, (own, Timeliness::InTime));
+        }
+        self.settling.lost(Some(store), LostWhy::AlreadyDone)
+    }
+
+    /// The result that the caller gives, as output; nothing if he gives none, which is
+    /// not an empty one.
+    fn result(&self, spool: Spool) -> anyhow::Result<Option<Output>> {
+        let Some(path) = &self.args.result else { return Ok(None) };
+        let name = || format!("{}: its result {}", self.settling.subject.key, path.display());
+        let input = open(path).with_context(name)?;
+        let mut recorder = Recorder::new(None, spool.clone());
+        let read = read_pieces(&input, |piece| {
+            recorder.record(Stream::Out, piece);
+            if recorder.is_full() {
+                recorder.store();
+            }
+            Ok(())
+        });
+        let recording = recorder.finish();
+        let trouble = match (read, recording.trouble) {
+            (Err(why), _) => Some(why.to_string()),
+            (Ok(()), trouble) => trouble,
+        };
+        if trouble.is_some() || recording.output.summary.extent == Extent::Truncated {
+            spool.remove();
+            let message = format!("{} cannot be kept: {}", name(), trouble.unwrap_or_default());
+            return Err(Refusal { status: exit::NOT_RECORDED, message }.into());
+        }
+        Ok(Some(recording.output))
     }
 }
 
-fn missing(context: &Context, subject: &Subject) -> anyhow::Error {
-    let message =
-        format!("{}: missing: there is no such key {}", subject.key, context.searched(subject));
-    Refusal { status: exit::LOST, message }.into()
+fn open(path: &Path) -> io::Result<File> {
+    if path.as_os_str() == "-" {
+        return io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    }
+    File::open(path)
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::anyhow;
 
 use crate::claim::attempt::{Attempt, CommandSummary};
-use crate::claim::decide::{Decision, LeaseTerms, Request, Terms};
+use crate::claim::decide::{Decision, Request, Terms};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::held::Claim;
@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, args: &LeaseArgs) -> anyhow::Result<Ending>
         },
         lease: args.ttl(),
         parent: None,
-        terms: Terms::Lease(LeaseTerms { slots: args.slots(), min_hold: args.min_hold() }),
+        terms: Terms::Lease(args.slots.terms()),
     };
     let mut call = Call::new(context, &args.run, request, &mut account);
     call.renewal = if args.no_renew { Renewal::Never } else { Renewal::Always };

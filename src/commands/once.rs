@@ -1,22 +1,21 @@
 //! `once KEY -- COMMAND`: runs a command once per key and replays its end.
 //!
 //! `ask` turns the arguments into a request, `attempt` runs the command, `validate` has a result looked at,
-//! `spend` records how the command ended, and `replay` gives a recorded end
-//! again. What it shares with other verbs that run a command is in `call`.
+//! `spend` records how the command ended, `replay` gives a recorded end again, and `step`
+//! makes a step of an operation of it all. What it shares with other verbs that run a command is in `call`.
 
 mod ask;
 mod attempt;
 mod replay;
 mod spend;
+mod step;
 mod validate;
 
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use anyhow::anyhow;
-
 use crate::claim::attempt::Attempt;
-use crate::claim::decide::{Busy, Decision, Terms, Unresolved};
+use crate::claim::decide::{Busy, Decision, Request, Terms};
 use crate::claim::key::Kind;
 use crate::claim::period::Calendar;
 use crate::claim::time::Clock as _;
@@ -28,9 +27,11 @@ use crate::store::sqlite::SqliteStore;
 
 use super::Context;
 use super::call::account::Account;
-use super::call::wait::{Woken, is_held_above};
+use super::call::wait::Woken;
 use super::call::{Asked, Call, Won};
+use super::keeping::calendar;
 use replay::Recorded;
+pub(super) use step::step;
 
 /// One call of `once`.
 struct Once<'a> {
@@ -53,7 +54,18 @@ enum Step {
 pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> {
     let subject = context.subject(Kind::Once, args.key.key())?;
     let mut account = Account::open(context, args.run.report.as_ref(), &subject)?;
-    let ending = Once::new(context, args, &mut account).and_then(Once::run);
+    let ending = ask::request(context, args)
+        .and_then(|request| Once::new(context, args, request, &mut account))
+        .and_then(Once::run);
+    conclude(context, account, ending)
+}
+
+/// Writes the report line of a call, however it ended.
+fn conclude(
+    context: &Context,
+    mut account: Account,
+    ending: anyhow::Result<Ending>,
+) -> anyhow::Result<Ending> {
     if ending.is_err() && !account.is_settled() {
         account.settle(CallOutcome::Error);
     }
@@ -65,10 +77,10 @@ impl<'a> Once<'a> {
     fn new(
         context: &'a Context,
         args: &'a OnceArgs,
+        request: Request,
         account: &'a mut Account,
     ) -> anyhow::Result<Self> {
-        let request = ask::request(context, args)?;
-        let calendar = ask::calendar(args)?;
+        let calendar = calendar(&args.keep)?;
         Ok(Self { call: Call::new(context, &args.run, request, account), args, calendar })
     }
 
@@ -157,7 +169,7 @@ impl<'a> Once<'a> {
     }
 
     fn decide(&mut self, store: &mut SqliteStore) -> anyhow::Result<Decided> {
-        let streams = if self.args.no_output { Streams::Inherited } else { Streams::Piped };
+        let streams = if self.args.outcome.no_output { Streams::Inherited } else { Streams::Piped };
         let decision = match self.call.ask(store, streams)? {
             Asked::Won(won) => return Ok(Decided::Won(won)),
             Asked::Over(ending) => return Ok(Decided::Over(ending)),
@@ -167,26 +179,8 @@ impl<'a> Once<'a> {
         Ok(match decision {
             Decision::Replay(attempt) => Decided::Replay(attempt),
             Decision::Busy(busy) => Decided::Busy(busy),
-            // A call from inside the key's own command asks for something else
-            // by its nature: it waits for itself before it differs.
-            Decision::Mismatch(first) if is_held_above(&first) => {
-                Decided::Over(self.call.nested(first))
-            }
-            Decision::Mismatch(first) => Decided::Over(self.mismatch(&first)),
-            Decision::Unresolved(unresolved) => Decided::Over(self.unresolved(&unresolved)),
-            Decision::ParentLost => Decided::Over(self.parent_lost()),
-            Decision::Run(_) | Decision::Claimed(_) | Decision::Known(_) => {
-                let key = self.call.request.title();
-                return Err(anyhow!("{key}: the store gave no answer"));
-            }
+            other => Decided::Over(self.call.refused(other)?),
         })
-    }
-
-    /// The operation goes on elsewhere, or is over.
-    fn parent_lost(&mut self) -> Ending {
-        self.call.context.voice.warn(&self.call.topic().parent_lost());
-        self.call.account.settle(CallOutcome::Lost);
-        Ending::Status(exit::LOST)
     }
 
     /// What is on record cannot be given again.
@@ -194,22 +188,6 @@ impl<'a> Once<'a> {
         self.call.context.voice.warn(sentence);
         self.call.account.settle(CallOutcome::Error);
         Ending::Status(exit::FAILED)
-    }
-
-    fn mismatch(&mut self, first: &Attempt) -> Ending {
-        let topic = self.call.topic();
-        self.call.context.voice.warn(&topic.mismatch(first, &self.call.request.fingerprint));
-        self.call.account.about(first);
-        self.call.account.settle(CallOutcome::Mismatch);
-        Ending::Status(exit::MISMATCH)
-    }
-
-    fn unresolved(&mut self, unresolved: &Unresolved) -> Ending {
-        let topic = self.call.topic();
-        self.call.context.voice.warn(&topic.unresolved(unresolved));
-        self.call.account.about(&unresolved.attempt);
-        self.call.account.settle(CallOutcome::Unresolved);
-        Ending::Status(exit::UNRESOLVED)
     }
 }
 

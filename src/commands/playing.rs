@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
+use crate::claim::fingerprint::{Digest, FieldDigest};
 use crate::process::frames::{self, FrameReader, Stream};
 use crate::process::source::{Delivery, has_left, write_all};
 use crate::store::Frames;
@@ -147,6 +148,32 @@ impl Follower {
     pub(super) fn played(self) -> Played {
         self.played
     }
+}
+
+/// The digests of what frames hold for either stream, whatever the pieces are.
+///
+/// # Errors
+/// When the frames cannot be read.
+pub(super) fn digests(frames: &Frames) -> io::Result<[Digest; 2]> {
+    match frames {
+        Frames::Bytes(bytes) => digests_of(FrameReader::in_memory(bytes)),
+        Frames::File(file, length) => {
+            let mut file = &**file;
+            file.rewind()?;
+            digests_of(FrameReader::new(file.take(*length)))
+        }
+    }
+}
+
+fn digests_of(mut reader: FrameReader<impl Read>) -> io::Result<[Digest; 2]> {
+    let (mut out, mut err) = (FieldDigest::new(), FieldDigest::new());
+    while let Some((stream, piece)) = reader.next_piece()? {
+        match stream {
+            Stream::Out => out.stream(piece),
+            Stream::Err => err.stream(piece),
+        }
+    }
+    Ok([out.finish(), err.finish()])
 }
 
 /// Whether frames that are to hold so much output are all there, as far as

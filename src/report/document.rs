@@ -128,7 +128,7 @@ fn attempt(seen: &Seen, kind: Kind, now: &Now) -> AttemptDocument {
         fingerprint: attempt.fingerprint.to_string(),
         command: attempt.command.word.clone(),
         command_words: attempt.command.words,
-        holder: HolderLine { host: attempt.holder.host.clone(), pid: attempt.holder.pid },
+        holder: HolderLine::of(&attempt.holder),
         group: attempt.group.map(|group| group.id),
         started: timestamp(attempt.started),
         ended: end.map(|end| timestamp(end.at)),

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::claim::holder::Holder;
+
 /// The ends a call can come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -64,6 +66,14 @@ pub struct HolderLine {
     pub pid: i32,
 }
 
+impl HolderLine {
+    /// The holder of a claim.
+    #[must_use]
+    pub fn of(holder: &Holder) -> Self {
+        Self { host: holder.host.clone(), pid: holder.pid }
+    }
+}
+
 /// One line. Times are whole milliseconds; what does not apply is null.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
@@ -75,6 +85,8 @@ pub struct Line {
     pub namespace: String,
     /// The key.
     pub key: String,
+    /// The step of it, if the call was about one.
+    pub step: Option<String>,
     /// What the call came to.
     pub outcome: CallOutcome,
     /// The exit status of the command, live or replayed.

@@ -30,7 +30,7 @@ pub struct Topic<'a> {
 }
 
 impl Topic<'_> {
-    fn key(&self) -> Cow<'_, str> {
+    pub(super) fn key(&self) -> Cow<'_, str> {
         let key = self.subject.key.as_str();
         self.step.map_or(key.into(), |step| format!("{key}: step {step}").into())
     }

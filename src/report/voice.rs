@@ -55,6 +55,15 @@ impl Voice {
     }
 }
 
+/// Prints what must not get lost: a reader that has gone is an error here.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn hand_over(text: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text).and_then(|()| out.flush())
+}
+
 /// Prints a document or a table on standard output. A reader that has gone is
 /// no error.
 ///

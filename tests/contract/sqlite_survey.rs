@@ -38,7 +38,7 @@ fn more_attempts_than_are_read_at_once_are_all_counted() {
                 pid_namespace, lock_inode, group_reach, group_id, group_start, group_session,
                 group_namespace, emptied, lease_ms, until_boot_ms, started_ms, ended_ms, exit_code,
                 signal, reason, run_ms, output_bytes, truncated, expires_ms, promised,
-                retry_boot_ms FROM copy, n;
+                retry_boot_ms, tie, parent FROM copy, n;
              INSERT OR IGNORE INTO main.attempt SELECT * FROM copy;"
         ))
         .unwrap();

@@ -6,8 +6,7 @@ use anyhow::Context as _;
 
 use crate::claim::attempt::{Attempt, Extent};
 use crate::claim::fingerprint::Fingerprint;
-use crate::claim::holder::Holder;
-use crate::claim::key::Subject;
+use crate::claim::key::{Key, Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
 use crate::cli::LogPlace;
@@ -62,6 +61,18 @@ impl Account {
         Ok(Self { sinks, line, outcome: None, store, waited })
     }
 
+    /// An account of a call that has no line.
+    pub(in crate::commands) fn unwritten(context: &Context, subject: &Subject) -> Self {
+        let (store, waited) = (Duration::ZERO, Duration::ZERO);
+        Self { sinks: Vec::new(), line: blank(context, subject), outcome: None, store, waited }
+    }
+
+    /// Notes that the line is about a step of what it names.
+    pub(in crate::commands) fn of_step(&mut self, name: &Key) {
+        self.line.verb = Kind::Step.as_str();
+        self.line.step = Some(name.to_string());
+    }
+
     /// Notes what was asked for.
     pub(in crate::commands) fn asked(&mut self, fingerprint: &Fingerprint) {
         self.line.fingerprint = Some(fingerprint.to_string());
@@ -102,7 +113,7 @@ impl Account {
         self.line.attempt = Some(attempt.number);
         self.line.generation = Some(attempt.generation);
         self.line.fence = Some(attempt.fence.0);
-        self.line.holder = Some(holder(&attempt.holder));
+        self.line.holder = Some(HolderLine::of(&attempt.holder));
     }
 
     /// Notes which attempt is given again, and how it ended.
@@ -154,16 +165,13 @@ impl Account {
     }
 }
 
-fn holder(holder: &Holder) -> HolderLine {
-    HolderLine { host: holder.host.clone(), pid: holder.pid }
-}
-
 fn blank(context: &Context, subject: &Subject) -> Line {
     Line {
         ts: String::new(),
         verb: subject.kind.as_str(),
         namespace: subject.namespace.to_string(),
         key: subject.key.to_string(),
+        step: None,
         outcome: CallOutcome::Error,
         exit_code: None,
         signal: None,

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 
 use crate::claim::attempt::Attempt;
+use crate::claim::fence::Fence;
 use crate::claim::id::Token;
 use crate::claim::key::{Kind, Subject};
 
@@ -27,19 +28,37 @@ pub const VARIABLES: [&str; 9] =
     [KEY, NAME, NAMESPACE, STORE, TOKEN, HELD, FENCE, ATTEMPT, IDEMPOTENCY_KEY];
 
 /// Variables to be set for a command, or to be taken away from it.
-pub(super) type Variables = Vec<(&'static str, Option<OsString>)>;
+pub(in crate::commands) type Variables = Vec<(&'static str, Option<OsString>)>;
 
 /// The tokens of all claims above us.
 #[expect(clippy::disallowed_methods, reason = "the wrapper above us wrote this variable")]
-pub(super) fn held_above() -> Vec<Token> {
+pub(in crate::commands) fn held_above() -> Vec<Token> {
     let held = env::var_os(HELD).unwrap_or_default();
     held.to_string_lossy().split(',').filter_map(Token::parse).collect()
 }
 
-impl Call<'_> {
+/// The token of the innermost claim above us, as it was written.
+#[expect(clippy::disallowed_methods, reason = "the claim above us wrote this variable")]
+pub(in crate::commands) fn token_above() -> Option<String> {
+    env::var(TOKEN).ok()
+}
+
+/// The fence of the innermost claim above us.
+#[expect(clippy::disallowed_methods, reason = "the claim above us wrote this variable")]
+pub(in crate::commands) fn fence_above() -> Option<Fence> {
+    env::var(FENCE).ok()?.parse().ok().map(Fence)
+}
+
+/// The key of the operation that we are part of.
+#[expect(clippy::disallowed_methods, reason = "the claim above us wrote this variable")]
+pub(in crate::commands) fn key_above() -> Option<OsString> {
+    env::var_os(KEY)
+}
+
+impl<R> Call<'_, R> {
     /// What the command finds in its environment, as far as it is known before
     /// the claim.
-    pub(super) fn variables(&self) -> Variables {
+    pub(in crate::commands) fn variables(&self) -> Variables {
         let (own, parent) = (self.request.token, self.request.parent.as_ref());
         let token = parent.map_or(own, |parent| parent.token);
         let mut held: Vec<String> = held_above().iter().map(Token::to_string).collect();

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 
@@ -27,14 +26,12 @@ use crate::process::tenure::Tenure;
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
-use crate::store::{Completion, Liveness as _, Owned, Store as _, StoreError, Verdict};
+use crate::store::{Liveness as _, Owned, Store as _};
 
+use super::clearing::{Cleared, clear_remains};
 use super::environment::{late_names, late_variables};
 use super::keeper::{Keeper, Keeping};
 use super::{Call, Won};
-
-/// How long a predecessor's processes may take to die.
-const CLEARING: Duration = Duration::from_secs(10);
 
 /// How far a claim that was won came.
 pub(in crate::commands) enum Begun {
@@ -81,12 +78,7 @@ impl Under {
     }
 }
 
-impl Call<'_> {
-    /// Forks the command, which waits until its key is claimed.
-    pub(super) fn fork(&self, streams: Streams) -> anyhow::Result<Newborn> {
-        self.fork_under_claim(&self.run.command, streams)
-    }
-
+impl<R> Call<'_, R> {
     /// Forks something that finds our claim in its environment.
     pub(in crate::commands) fn fork_under_claim(
         &self,
@@ -105,6 +97,13 @@ impl Call<'_> {
         launch::fork(plan, env::vars_os(), signals)
             .with_context(|| format!("{key}: no process could be started"))
     }
+}
+
+impl Call<'_> {
+    /// Forks the command, which waits until its key is claimed.
+    pub(super) fn fork(&self, streams: Streams) -> anyhow::Result<Newborn> {
+        self.fork_under_claim(&self.run.command, streams)
+    }
 
     /// Clears what predecessors left behind, and lets the command go.
     pub(in crate::commands) fn begin(
@@ -113,7 +112,7 @@ impl Call<'_> {
         won: Won,
         pump: impl FnOnce(&SqliteStore, &Claim, &mut Newborn, &mut Waker) -> io::Result<Option<Pump>>,
     ) -> anyhow::Result<Begun> {
-        let Won { claim, mut newborn, sent } = won;
+        let Won { claim, prepared: mut newborn, sent } = won;
         self.account.about(claim.attempt());
         self.tell_of_take_over(&claim);
         let prepared =
@@ -128,7 +127,7 @@ impl Call<'_> {
             }
         };
         if cleared == Cleared::No {
-            return self.give_back(store, claim).map(Begun::Over);
+            return self.give_back(&mut store, claim).map(Begun::Over);
         }
         let tenure = Arc::new(Tenure::new(claim.attempt().lease, sent));
         if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
@@ -210,14 +209,6 @@ impl Call<'_> {
         Ok(ended)
     }
 
-    fn tell_of_take_over(&mut self, claim: &Claim) {
-        if let Some(before) = claim.took_over() {
-            self.account.took_over();
-            let topic = self.topic();
-            self.context.voice.note(&topic.took_over(before));
-        }
-    }
-
     fn describe_not_started(&self, why: &NotStarted) -> (u8, String) {
         let word = crate::cli::first_word(&self.run.command).to_string_lossy();
         let key = self.request.title();
@@ -245,20 +236,6 @@ impl Call<'_> {
         self.account.settle(CallOutcome::Error);
         self.release(&mut store, claim, Some(Outcome::Exited(status)), &reason)?;
         Ok(Ending::Status(status))
-    }
-
-    /// Predecessors that cannot be ended keep the key.
-    fn give_back(&mut self, mut store: SqliteStore, claim: Claim) -> anyhow::Result<Ending> {
-        let sentence = self.topic().not_cleared();
-        self.context.voice.note(&sentence);
-        self.account.settle(CallOutcome::Busy);
-        self.release(
-            &mut store,
-            claim,
-            None,
-            "processes of an earlier attempt could not be ended",
-        )?;
-        Ok(Ending::Status(self.run.conflict_exit_code()))
     }
 
     /// The command ran for too long.
@@ -289,31 +266,6 @@ impl Call<'_> {
         }
         store.tidy();
     }
-
-    /// Spends a claim whose command never ran.
-    fn release(
-        &mut self,
-        store: &mut SqliteStore,
-        claim: Claim,
-        outcome: Option<Outcome>,
-        reason: &str,
-    ) -> Result<(), StoreError> {
-        let verdict = match claim.subject().kind {
-            Kind::Once | Kind::Step => Verdict::Failed { rest: None },
-            Kind::Lease => Verdict::Released,
-        };
-        let completion = Completion {
-            verdict,
-            outcome,
-            reason: Some(reason.to_owned()),
-            run: None,
-            output: None,
-        };
-        let fence = claim.attempt().fence;
-        let spent = store.complete(claim, &completion);
-        self.live.let_go(fence);
-        spent.map(drop).map_err(|unrecorded| unrecorded.error)
-    }
 }
 
 /// We end as the command did; told to end, we die of the same signal, unless
@@ -323,26 +275,4 @@ pub(in crate::commands) fn ending(ended: &Ended) -> Ending {
         (Some(signal), Outcome::Signaled(_)) => Ending::Signal(signal as u8),
         (_, outcome) => Ending::Status(outcome.status()),
     }
-}
-
-/// Whether nobody of earlier attempts is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cleared {
-    Yes,
-    No,
-}
-
-/// Ends whoever is left of earlier attempts.
-fn clear_remains(store: &mut SqliteStore, claim: &Claim) -> Result<Cleared, StoreError> {
-    for before in claim.remains() {
-        let same_boot = before.holder.boot_id == claim.attempt().holder.boot_id;
-        let group = before.group.filter(|_| same_boot);
-        match group.map(|group| group::clear(&group, &before.holder, CLEARING)) {
-            Some(Presence::Somebody) => return Ok(Cleared::No),
-            // What cannot be seen from here is left to the fence.
-            Some(Presence::Elsewhere) => {}
-            Some(Presence::Nobody) | None => store.mark_empty(before.fence)?,
-        }
-    }
-    Ok(Cleared::Yes)
 }

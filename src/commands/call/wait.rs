@@ -108,7 +108,7 @@ impl Waiting {
     }
 }
 
-impl Call<'_> {
+impl<R> Call<'_, R> {
     /// Waits until it makes sense to ask again, or ends the call.
     pub(in crate::commands) fn wait(&mut self, busy: &Busy) -> anyhow::Result<Woken> {
         // Whoever else holds it, too: it would wait for itself after all.

@@ -21,7 +21,7 @@ impl Once<'_> {
         store: SqliteStore,
         won: Won,
     ) -> anyhow::Result<ControlFlow<Ending, SqliteStore>> {
-        let limit = self.args.max_output();
+        let limit = self.args.outcome.max_output();
         let begun = self.call.begin(store, won, |store, claim, newborn, waker| {
             let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
             let recorder = Recorder::new(limit, store.spool(&claim.ownership()));

@@ -4,8 +4,8 @@ use std::mem;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::claim::attempt::{Extent, Promise};
-use crate::claim::duration::{Limit, for_people};
+use crate::claim::attempt::Extent;
+use crate::claim::duration::for_people;
 use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{BootMs, WallMs};
@@ -19,13 +19,13 @@ use crate::process::tenure::until;
 use crate::report::line::CallOutcome;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    Completion, Keep, KeepUntil, LostWhy, Owned, Store as _, StoreError, Trouble, Unrecorded,
-    Verdict,
+    Completion, LostWhy, Owned, Store as _, StoreError, Trouble, Unrecorded, Verdict,
 };
 
 use super::super::call::running::ending;
+use super::super::keeping::keep;
 use super::Once;
-use super::validate::Validity;
+use crate::commands::judging::Validity;
 
 /// The pause between two tries to record an end.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -73,18 +73,6 @@ impl Once<'_> {
         }
     }
 
-    /// How long the record of an attempt that started then is replayed.
-    fn keep(&self, started: WallMs) -> Keep {
-        let period = self.calendar.as_ref().and_then(|calendar| calendar.period(started).ok());
-        let until = match (period, self.args.ttl) {
-            (Some(period), _) => KeepUntil::At(period.end),
-            (None, Some(Limit::After(span))) => KeepUntil::For(span),
-            (None, Some(Limit::Forever) | None) => KeepUntil::Pruned,
-        };
-        let asked = period.is_some() || self.args.ttl.is_some();
-        Keep { until, promise: if asked { Promise::Explicit } else { Promise::Default } }
-    }
-
     fn completion(
         &self,
         started: WallMs,
@@ -101,12 +89,12 @@ impl Once<'_> {
         };
         let is_record = ended.stopped.is_none()
             && *validity == Validity::Valid
-            && self.args.record().keeps(ended.outcome)
+            && self.args.outcome.record().keeps(ended.outcome)
             && !ours;
         let verdict = if is_record {
-            Verdict::Recorded { keep: self.keep(started) }
+            Verdict::Recorded { keep: keep(&self.args.keep, self.calendar.as_ref(), started) }
         } else {
-            Verdict::Failed { rest: self.args.retry_after }
+            Verdict::Failed { rest: self.args.outcome.retry_after }
         };
         let reason = match (ended.stopped, validity) {
             (Some(Stopped::Lost), _) => Some("its claim was lost".to_owned()),

@@ -7,37 +7,24 @@
 //! nobody.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::PipeWriter;
-use std::os::fd::OwnedFd;
-use std::thread;
 
 use crate::claim::attempt::Extent;
 use crate::claim::duration::for_people;
 use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
-use crate::exit;
 use crate::process::capture::Captured;
 use crate::process::launch::{Newborn, Streams};
 use crate::process::rules::Transacting;
 use crate::process::signals::Signals;
 use crate::process::supervise::{Ended, Stopped};
 use crate::process::tenure::Tenure;
-use crate::store::Frames;
 
 use super::super::call::environment::late_variables;
 use super::super::call::keeper::Keeper;
 use super::Once;
-use crate::commands::playing::{Targets, play};
-
-/// Whether the result of a command may be recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Validity {
-    /// It may, as far as the validator goes.
-    Valid,
-    /// It may not, for this reason: half a sentence about it.
-    Refused(String),
-}
+use crate::commands::judging::{
+    Validity, feed_with, judgement, not_begun, refused, validator as argv_of,
+};
 
 impl Once<'_> {
     /// Has the result of a command that succeeded looked at, if that was asked
@@ -51,11 +38,10 @@ impl Once<'_> {
         keeper: &mut Keeper,
     ) -> anyhow::Result<Validity> {
         let succeeded = ended.stopped.is_none() && ended.outcome.is_success();
-        let (Some(validator), true) = (&self.args.validate, succeeded) else {
+        let (Some(validator), true) = (&self.args.outcome.validate, succeeded) else {
             return Ok(Validity::Valid);
         };
-        let argv = ["/bin/sh".into(), "-c".into(), validator.clone()];
-        let newborn = match self.fork_validator(&argv, ended.captured.as_ref()) {
+        let newborn = match self.fork_validator(&argv_of(validator), ended.captured.as_ref()) {
             Ok(newborn) => newborn,
             Err(error) => return Ok(not_begun(&format!("{error:#}"))),
         };
@@ -102,18 +88,12 @@ impl Once<'_> {
             let limit = for_people(self.args.run.timeout.unwrap_or_default());
             return refused(&format!("the validator ran for longer than {limit}"));
         }
-        match judged.outcome {
-            Outcome::Exited(0) => Validity::Valid,
-            Outcome::Exited(exit::NOT_FOUND) => {
-                refused("exit status 127: was the validator found?")
-            }
-            other => refused(&other.to_string()),
-        }
+        judgement(judged.outcome)
     }
 
     /// Whether there was more output than `--max-output` let us keep.
     fn saw_a_part(&self, captured: &Captured) -> bool {
-        let (summary, limit) = (captured.recording.output.summary, self.args.max_output());
+        let (summary, limit) = (captured.recording.output.summary, self.args.outcome.max_output());
         summary.extent == Extent::Truncated && limit == Some(summary.bytes)
     }
 }
@@ -131,24 +111,4 @@ fn was_cut_off(ended: &mut Ended, judged: &Ended) -> bool {
         ended.told = judged.told;
     }
     told && judged.stopped.is_none()
-}
-
-fn refused(why: &str) -> Validity {
-    Validity::Refused(format!("--validate refused its result ({why})"))
-}
-
-/// Nobody has judged, which is no better than a refusal.
-fn not_begun(why: &str) -> Validity {
-    Validity::Refused(format!("--validate could not be run on its result ({why})"))
-}
-
-/// Feeds the validator from a thread: it may be slow, or not read at all.
-fn feed_with(frames: Frames, feed: PipeWriter) -> std::io::Result<()> {
-    let target = Targets::out_to(File::from(OwnedFd::from(feed)));
-    thread::Builder::new().name("feed".into()).stack_size(64 << 10).spawn(move || {
-        // A validator that has seen enough reads no further, and one that is fed
-        // too little judges that.
-        let _ = play(&frames, target);
-    })?;
-    Ok(())
 }

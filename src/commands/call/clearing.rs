@@ -1,0 +1,90 @@
+//! What predecessors left behind, and claims that cannot be used.
+
+use std::time::Duration;
+
+use crate::claim::held::Claim;
+use crate::claim::key::Kind;
+use crate::claim::outcome::Outcome;
+use crate::exit::Ending;
+use crate::process::group::{self, Presence};
+use crate::report::line::CallOutcome;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Completion, Liveness as _, Store as _, StoreError, Verdict};
+
+use super::Call;
+
+/// How long a predecessor's processes may take to die.
+const CLEARING: Duration = Duration::from_secs(10);
+
+impl<R> Call<'_, R> {
+    pub(in crate::commands) fn tell_of_take_over(&mut self, claim: &Claim) {
+        if let Some(before) = claim.took_over() {
+            self.account.took_over();
+            let topic = self.topic();
+            self.context.voice.note(&topic.took_over(before));
+        }
+    }
+
+    /// Predecessors that cannot be ended keep the key.
+    pub(in crate::commands) fn give_back(
+        &mut self,
+        store: &mut SqliteStore,
+        claim: Claim,
+    ) -> anyhow::Result<Ending> {
+        let sentence = self.topic().not_cleared();
+        self.context.voice.note(&sentence);
+        self.account.settle(CallOutcome::Busy);
+        self.release(store, claim, None, "processes of an earlier attempt could not be ended")?;
+        Ok(Ending::Status(self.conflict_exit_code()))
+    }
+
+    /// Spends a claim whose command never ran.
+    pub(in crate::commands) fn release(
+        &mut self,
+        store: &mut SqliteStore,
+        claim: Claim,
+        outcome: Option<Outcome>,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        let verdict = match claim.subject().kind {
+            Kind::Once | Kind::Step => Verdict::Failed { rest: None },
+            Kind::Lease => Verdict::Released,
+        };
+        let completion = Completion {
+            verdict,
+            outcome,
+            reason: Some(reason.to_owned()),
+            run: None,
+            output: None,
+        };
+        let fence = claim.attempt().fence;
+        let spent = store.complete(claim, &completion);
+        self.live.let_go(fence);
+        spent.map(drop).map_err(|unrecorded| unrecorded.error)
+    }
+}
+
+/// Whether nobody of earlier attempts is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::commands) enum Cleared {
+    Yes,
+    No,
+}
+
+/// Ends whoever is left of earlier attempts.
+pub(in crate::commands) fn clear_remains(
+    store: &mut SqliteStore,
+    claim: &Claim,
+) -> Result<Cleared, StoreError> {
+    for before in claim.remains() {
+        let same_boot = before.holder.boot_id == claim.attempt().holder.boot_id;
+        let group = before.group.filter(|_| same_boot);
+        match group.map(|group| group::clear(&group, &before.holder, CLEARING)) {
+            Some(Presence::Somebody) => return Ok(Cleared::No),
+            // What cannot be seen from here is left to the fence.
+            Some(Presence::Elsewhere) => {}
+            Some(Presence::Nobody) | None => store.mark_empty(before.fence)?,
+        }
+    }
+    Ok(Cleared::Yes)
+}

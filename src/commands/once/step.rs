@@ -1,0 +1,81 @@
+//! `step NAME -- COMMAND`: a step of an operation. It is a `once` of its own, in the
+//! namespace that is the operation's alone, for as long as the attempt that it belongs to
+//! holds its claim.
+
+use crate::claim::attempt::{Attempt, State};
+use crate::claim::id::Token;
+use crate::claim::key::{Key, Kind, Subject};
+use crate::cli::StepArgs;
+use crate::exit::{self, Ending, Refusal};
+use crate::store::Store as _;
+
+use super::super::Context;
+use super::super::call::account::Account;
+use super::super::call::environment::{held_above, key_above, token_above};
+use super::super::script::settle::{Timeliness, found, timeliness};
+use super::{Once, ask, conclude};
+
+/// Runs the step, or gives its recorded end again.
+pub(in crate::commands) fn step(context: &Context, args: StepArgs) -> anyhow::Result<Ending> {
+    let name = args.name.name().clone();
+    let (subject, attempt) = parent(context, args.token.token)?;
+    let args = args.as_once();
+    let mut request = ask::request(context, &args)?;
+    request.subject = Subject::step(attempt.operation, name.clone());
+    request.parent = Some(attempt.ownership(&subject));
+    let mut account = Account::open(context, args.run.report.as_ref(), &subject)?;
+    account.of_step(&name);
+    let ending = Once::new(context, &args, request, &mut account).and_then(Once::run);
+    conclude(context, account, ending)
+}
+
+/// The attempt that a step belongs to, and its key.
+fn parent(context: &Context, named: Option<Token>) -> anyhow::Result<(Subject, Attempt)> {
+    let (subject, attempt) = match named {
+        Some(token) => {
+            let (_, subject, attempt) = found(context, token, false)?;
+            (subject, attempt)
+        }
+        None => around(context)?,
+    };
+    if subject.kind != Kind::Once {
+        let message = format!(
+            "{}: that is no operation: a step belongs to a once, or to what begin has claimed",
+            subject.key
+        );
+        return Err(Refusal::usage(message).into());
+    }
+    let lost = |message| Err(Refusal { status: exit::LOST, message }.into());
+    if attempt.state != State::Running {
+        return lost(context.topic(&subject).parent_lost());
+    }
+    match timeliness(context, subject.kind, &attempt)? {
+        Timeliness::InTime => Ok((subject, attempt)),
+        Timeliness::Late => lost(context.topic(&subject).is_over(&attempt)),
+    }
+}
+
+/// The operation that this call is part of: the claim of `DOUBLETAP_KEY` among those above.
+fn around(context: &Context) -> anyhow::Result<(Subject, Attempt)> {
+    let mut held = held_above();
+    held.extend(token_above().and_then(|text| Token::parse(&text)));
+    let Some(key) = key_above().filter(|_| !held.is_empty()) else {
+        return Err(Refusal::usage(
+            "a step belongs to an operation: run it inside a once, or after begin --format sh",
+        )
+        .into());
+    };
+    let subject = context.subject(
+        Kind::Once,
+        &Key::from_os(&key).map_err(|why| Refusal::usage(format!("DOUBLETAP_KEY: {why}")))?,
+    )?;
+    let chain = match context.open_existing()? {
+        Some(mut store) => store.chain(&subject)?,
+        None => Vec::new(),
+    };
+    let found = chain.into_iter().find(|attempt| held.contains(&attempt.token));
+    found.map(|attempt| (subject.clone(), attempt)).ok_or_else(|| {
+        let message = context.topic(&subject).parent_lost();
+        Refusal { status: exit::LOST, message }.into()
+    })
+}

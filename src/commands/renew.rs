@@ -1,0 +1,34 @@
+//! `renew`: extends a claim or a lease from now on. Never resurrects, and never takes back.
+
+use crate::claim::attempt::State;
+use crate::cli::RenewArgs;
+use crate::exit::Ending;
+use crate::report::claims::Settlement;
+use crate::store::row::lost_to;
+use crate::store::{Owned, Store as _};
+
+use super::Context;
+use super::script::settle::{Settling, found, timeliness, token};
+
+/// Extends what the token is for.
+pub(super) fn run(context: &Context, args: &RenewArgs) -> anyhow::Result<Ending> {
+    let token = token(&args.token)?;
+    let (mut store, subject, attempt) = found(context, token, args.json)?;
+    let settling = Settling { context, subject: &subject, token, json: args.json };
+    if attempt.state != State::Running {
+        return settling.lost(Some(&mut store), lost_to(attempt.state));
+    }
+    let timeliness = timeliness(context, subject.kind, &attempt)?;
+    let (owner, limit) = (attempt.ownership(&subject), context.store_timeout());
+    let renewed = match args.claim_ttl {
+        Some(lease) => store.renew_for(&owner, lease, limit)?,
+        None => store.renew(&owner, limit)?,
+    };
+    match renewed {
+        Owned::Yes => {
+            store.tidy();
+            settling.done(Settlement::Renewed, (&attempt, timeliness))
+        }
+        Owned::Lost(why) => settling.lost(Some(&mut store), why),
+    }
+}

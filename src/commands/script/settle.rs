@@ -1,0 +1,220 @@
+//! Finds what a token is good for, and says what became of it.
+
+use std::time::Duration;
+
+use crate::claim::attempt::{Attempt, State};
+use crate::claim::fence::Fence;
+use crate::claim::id::Token;
+use crate::claim::key::{Kind, Subject};
+use crate::claim::outcome::Outcome;
+use crate::claim::time::{Clock as _, WallMs};
+use crate::cli::script::TokenArgs;
+use crate::cli::values::BAD_TOKEN;
+use crate::exit::{self, Ending, Refusal};
+use crate::report::claims::{Settlement, SettlementDocument};
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Completion, LostWhy, Owned, Resumed, Store as _, Unrecorded, Verdict};
+
+use super::super::call::environment::{fence_above, token_above};
+use super::super::context::{Context, print_document};
+
+/// The token that the call names, or the environment.
+pub(in crate::commands) fn token(args: &TokenArgs) -> anyhow::Result<Token> {
+    if let Some(token) = args.token {
+        return Ok(token);
+    }
+    match token_above() {
+        Some(text) => Token::parse(&text)
+            .ok_or_else(|| Refusal::usage(format!("DOUBLETAP_TOKEN: {BAD_TOKEN}")).into()),
+        None => Err(Refusal::usage(
+            "no token: name it with --token, or set DOUBLETAP_TOKEN to what begin or acquire printed",
+        )
+        .into()),
+    }
+}
+
+/// The fence that goes with a token, if the environment says so.
+pub(in crate::commands) fn fence_of(token: Token) -> Option<Fence> {
+    let is_above = token_above().and_then(|text| Token::parse(&text)) == Some(token);
+    if is_above { fence_above() } else { None }
+}
+
+/// Whether a claim was still good when it was spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::commands) enum Timeliness {
+    /// It was.
+    InTime,
+    /// Anybody could have taken it, and nobody had.
+    Late,
+}
+
+/// Whether a claim that nobody has taken is still good.
+pub(in crate::commands) fn timeliness(
+    context: &Context,
+    kind: Kind,
+    attempt: &Attempt,
+) -> anyhow::Result<Timeliness> {
+    let (seen, now) = context.seen(vec![attempt.clone()])?;
+    let good = seen.iter().any(|seen| match kind {
+        Kind::Once | Kind::Step => seen.counts(&now),
+        Kind::Lease => seen.holds(&now).is_some(),
+    });
+    Ok(if good { Timeliness::InTime } else { Timeliness::Late })
+}
+
+/// How long ago an attempt was claimed: what a script did took as long.
+pub(in crate::commands) fn run_time(context: &Context, started: WallMs) -> Duration {
+    started.age(context.clock.now().wall)
+}
+
+/// What a call with a token is about, and whether it prints a document.
+pub(in crate::commands) struct Settling<'a> {
+    pub(in crate::commands) context: &'a Context,
+    pub(in crate::commands) subject: &'a Subject,
+    pub(in crate::commands) token: Token,
+    pub(in crate::commands) json: bool,
+}
+
+impl Settling<'_> {
+    /// It is done.
+    pub(in crate::commands) fn done(
+        &self,
+        settlement: Settlement,
+        (attempt, timeliness): (&Attempt, Timeliness),
+    ) -> anyhow::Result<Ending> {
+        let topic = self.context.topic(self.subject);
+        if timeliness == Timeliness::Late {
+            self.context.voice.note(&topic.late(settlement.as_str(), attempt));
+        } else {
+            self.context.voice.tell(|| format!("{}: {}", self.subject.key, settlement.as_str()));
+        }
+        self.print(settlement, timeliness)?;
+        Ok(Ending::OK)
+    }
+
+    /// Prints the document, if one was asked for.
+    pub(in crate::commands) fn print(
+        &self,
+        settlement: Settlement,
+        timeliness: Timeliness,
+    ) -> anyhow::Result<()> {
+        if self.json {
+            let _ = print_document(&SettlementDocument {
+                status: settlement.as_str(),
+                kind: Some(self.subject.kind.as_str()),
+                namespace: Some(self.subject.namespace.to_string()),
+                key: Some(self.subject.key.to_string()),
+                late: timeliness == Timeliness::Late,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// It is not: the token is good for nothing any more.
+    pub(in crate::commands) fn lost(
+        &self,
+        store: Option<&mut SqliteStore>,
+        why: LostWhy,
+    ) -> anyhow::Result<Ending> {
+        let chain = store.map_or_else(|| Ok(Vec::new()), |store| store.chain(self.subject))?;
+        let own = chain.iter().find(|attempt| attempt.token == self.token);
+        let message = self.context.topic(self.subject).not_yours(
+            why,
+            (chain.first(), own),
+            &self.context.searched(self.subject),
+        );
+        self.print(settlement_of(why), Timeliness::InTime)?;
+        Err(Refusal { status: exit::LOST, message }.into())
+    }
+
+    /// Takes the answer of the store to an end.
+    pub(in crate::commands) fn spent(
+        &self,
+        spent: Result<Owned, Unrecorded>,
+    ) -> anyhow::Result<Owned> {
+        spent.map_err(|Unrecorded { error, .. }| {
+            let message = format!("{}: its end could not be recorded: {error}", self.subject.key);
+            Refusal { status: exit::NOT_RECORDED, message }.into()
+        })
+    }
+
+    /// Spends the claim without a result. Doing so again changes nothing.
+    pub(in crate::commands) fn spend(
+        &self,
+        settlement: Settlement,
+        verdict: Verdict,
+        (outcome, reason): (Option<Outcome>, Option<String>),
+    ) -> anyhow::Result<Ending> {
+        let Some(mut store) = self.context.open_existing()? else {
+            return self.lost(None, LostWhy::Missing);
+        };
+        let claim = match self.resume(&mut store)? {
+            Resumed::Claim(claim) => claim,
+            Resumed::Ended(own) if is_end_of(&verdict, own.state) => {
+                return self.done(settlement, (&own, Timeliness::InTime));
+            }
+            Resumed::Ended(_) => return self.lost(Some(&mut store), LostWhy::AlreadyDone),
+            Resumed::Lost(why) => return self.lost(Some(&mut store), why),
+        };
+        let attempt = claim.attempt().clone();
+        let timeliness = timeliness(self.context, self.subject.kind, &attempt)?;
+        // It was used, so a name is kept for as long as was asked for.
+        let run = Some(run_time(self.context, attempt.started));
+        let completion = Completion { verdict, outcome, reason, run, output: None };
+        match self.spent(store.complete(claim, &completion))? {
+            Owned::Yes => {
+                store.tidy();
+                self.done(settlement, (&attempt, timeliness))
+            }
+            Owned::Lost(why) => self.lost(Some(&mut store), why),
+        }
+    }
+
+    /// What the token is good for, in the store that is there.
+    pub(in crate::commands) fn resume(&self, store: &mut SqliteStore) -> anyhow::Result<Resumed> {
+        Ok(store.resume(self.subject, self.token)?)
+    }
+}
+
+/// Whether an attempt that ended in this state was given this verdict.
+fn is_end_of(verdict: &Verdict, state: State) -> bool {
+    match verdict {
+        Verdict::Recorded { .. } => state == State::Done,
+        Verdict::Failed { .. } => state == State::Failed,
+        Verdict::Released => state == State::Released,
+    }
+}
+
+/// The word for what was lost.
+pub(in crate::commands) fn settlement_of(why: LostWhy) -> Settlement {
+    match why {
+        LostWhy::Missing => Settlement::Missing,
+        LostWhy::Superseded => Settlement::Superseded,
+        LostWhy::AlreadyDone => Settlement::AlreadyDone,
+    }
+}
+
+/// What a token is for, found by nothing else.
+pub(in crate::commands) fn found(
+    context: &Context,
+    token: Token,
+    json: bool,
+) -> anyhow::Result<(SqliteStore, Subject, Attempt)> {
+    if let Some(mut store) = context.open_existing()?
+        && let Some((subject, attempt)) = store.find(token, fence_of(token))?
+    {
+        return Ok((store, subject, attempt));
+    }
+    if json {
+        let _ = print_document(&SettlementDocument {
+            status: Settlement::Missing.as_str(),
+            kind: None,
+            namespace: None,
+            key: None,
+            late: false,
+        })?;
+    }
+    let store = context.store_path().display();
+    let message = format!("missing: nothing is known of this token in the store {store}");
+    Err(Refusal { status: exit::LOST, message }.into())
+}
