@@ -74,13 +74,13 @@ pub fn run(cli: Cli) -> Ending {
         voice.warn(&format!("{error:#}"));
         Ending::Status(status_of(&error))
     });
-    tell(reader, &ending);
+    tell(reader, ending);
     ending
 }
 
 /// Tells a shell that evals what we print how we end.
-fn tell(reader: Reader, ending: &Ending) {
-    if reader == Reader::Shell && *ending != Ending::OK {
+fn tell(reader: Reader, ending: Ending) {
+    if reader == Reader::Shell && ending != Ending::OK {
         // One that is gone runs nothing of ours.
         let _ = print(&refusal(code(ending)));
     }
@@ -96,7 +96,7 @@ pub fn stop(stop: &Stop) -> Ending {
         Stop::Usage(message, reader) => {
             Voice::new(Volume::Normal).warn(message);
             let ending = Ending::Status(exit::USAGE);
-            tell(*reader, &ending);
+            tell(*reader, ending);
             ending
         }
     }
@@ -107,12 +107,12 @@ pub fn end(ending: &Ending) -> u8 {
     if let Ending::Signal(signal) = *ending {
         die_of(signal);
     }
-    code(ending)
+    code(*ending)
 }
 
 /// The exit status that stands for it.
-fn code(ending: &Ending) -> u8 {
-    match *ending {
+fn code(ending: Ending) -> u8 {
+    match ending {
         Ending::Status(status) => status,
         Ending::Signal(signal) => 128_u8.saturating_add(signal),
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Call, Scene, finished};
 
-const FIELDS: &str = "ts verb namespace key outcome exit_code signal attempt generation fence \
+const FIELDS: &str = "ts verb namespace key step outcome exit_code signal attempt generation fence \
     taken_over retry_after_ms fingerprint wait_ms store_ms run_ms output_bytes truncated source \
     holder version";
 

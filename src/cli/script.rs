@@ -85,7 +85,7 @@ pub struct TieArgs {
 /// The token of a claim.
 #[derive(Args, Clone, Debug)]
 pub struct TokenArgs {
-    /// The token of the claim [default: DOUBLETAP_TOKEN]
+    /// The token of the claim [default: that of the environment]
     #[arg(long, value_name = "TOKEN", value_parser = values::token)]
     pub token: Option<Token>,
 }

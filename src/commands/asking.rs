@@ -36,7 +36,9 @@ pub(super) fn fingerprint(
         && (!parts.contains(&Part::None) || parts.contains(&Part::Argv))
     {
         fields.push(field("argv", |digest| {
-            command.iter().for_each(|word| digest.item(word.as_bytes()));
+            for word in command {
+                digest.item(word.as_bytes());
+            }
             Ok(())
         })?);
     }

@@ -73,9 +73,10 @@ struct Completing<'a> {
 impl Completing<'_> {
     fn run(self) -> anyhow::Result<Ending> {
         let context = self.settling.context;
-        let store = match self.args.upsert_missing {
-            true => Some(context.open_to_write()?),
-            false => context.open_existing()?,
+        let store = if self.args.upsert_missing {
+            Some(context.open_to_write()?)
+        } else {
+            context.open_existing()?
         };
         let Some(mut store) = store else {
             return self.settling.lost(None, LostWhy::Missing);
@@ -110,7 +111,7 @@ impl Completing<'_> {
         let context = self.settling.context;
         let attempt = claim.attempt().clone();
         let calendar = calendar(&self.args.keep)?;
-        let output = self.result(store.spool(&claim.ownership()))?;
+        let output = self.result(&store.spool(&claim.ownership()))?;
         let validity = match self.validate(&attempt, output.as_ref())? {
             Ok(validity) => validity,
             Err(ending) => return Ok(ending),
@@ -175,7 +176,7 @@ impl Completing<'_> {
         if own.state != State::Done {
             return self.settling.lost(Some(store), LostWhy::AlreadyDone);
         }
-        let output = self.result(Spool::Unnamed)?;
+        let output = self.result(&Spool::Unnamed)?;
         self.compare(store, own, output.as_ref())
     }
 
@@ -207,7 +208,7 @@ impl Completing<'_> {
 
     /// The result that the caller gives, as output; nothing if he gives none, which is
     /// not an empty one.
-    fn result(&self, spool: Spool) -> anyhow::Result<Option<Output>> {
+    fn result(&self, spool: &Spool) -> anyhow::Result<Option<Output>> {
         let Some(path) = &self.args.result else { return Ok(None) };
         let name = || format!("{}: its result {}", self.settling.subject.key, path.display());
         let input = open(path).with_context(name)?;

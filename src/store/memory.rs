@@ -236,8 +236,9 @@ impl Store for MemoryStore {
         _fence: Option<Fence>,
     ) -> Result<Option<(Subject, Attempt)>, StoreError> {
         let rows = self.lock();
-        let all = rows.chains.iter().flat_map(|(key, chain)| chain.iter().map(move |a| (key, a)));
-        let found = all.filter(|(_, attempt)| attempt.token == token).last();
+        let mut all =
+            rows.chains.iter().flat_map(|(key, chain)| chain.iter().map(move |a| (key, a)));
+        let found = all.find(|(_, attempt)| attempt.token == token);
         Ok(found.map(|(key, attempt)| (key.clone(), attempt.clone())))
     }
 

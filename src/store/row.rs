@@ -165,7 +165,7 @@ pub(crate) fn resumed(subject: &Subject, chain: Vec<Attempt>, token: Token) -> R
     match chain.into_iter().find(|attempt| attempt.token == token) {
         Some(own) => match own.state {
             State::Running => Resumed::Claim(Claim::won(subject.clone(), own, None, Vec::new())),
-            State::Done | State::Failed | State::Released => Resumed::Ended(own),
+            State::Done | State::Failed | State::Released => Resumed::Ended(Box::new(own)),
             State::Interrupted | State::Forgotten => Resumed::Lost(LostWhy::Superseded),
         },
         // Its attempt may have been removed since others took its place.

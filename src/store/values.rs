@@ -40,7 +40,7 @@ pub enum Resumed {
     /// The claim that it was drawn for, and that nobody has ended.
     Claim(Claim),
     /// Nothing any more: its attempt has ended with an outcome, or was given back.
-    Ended(Attempt),
+    Ended(Box<Attempt>),
     /// Nothing.
     Lost(LostWhy),
 }

@@ -36,7 +36,7 @@ const HOMES: [(&str, &[&str]); 11] = [
 ];
 
 /// Verbs do not import each other; this is what they share.
-const SHARED: [&str; 6] = ["asking", "call", "context", "keeping", "playing", "script"];
+const SHARED: [&str; 7] = ["asking", "call", "context", "judging", "keeping", "playing", "script"];
 
 /// The unit that a module belongs to.
 fn unit_of(module: &[String]) -> Option<(&'static str, u8)> {

@@ -23,9 +23,9 @@ use crate::store::{
 };
 
 use super::super::call::running::ending;
+use super::super::judging::Validity;
 use super::super::keeping::keep;
 use super::Once;
-use crate::commands::judging::Validity;
 
 /// The pause between two tries to record an end.
 const PAUSE: Duration = Duration::from_millis(100);

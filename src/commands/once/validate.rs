@@ -21,10 +21,10 @@ use crate::process::tenure::Tenure;
 
 use super::super::call::environment::late_variables;
 use super::super::call::keeper::Keeper;
-use super::Once;
-use crate::commands::judging::{
+use super::super::judging::{
     Validity, feed_with, judgement, not_begun, refused, validator as argv_of,
 };
+use super::Once;
 
 impl Once<'_> {
     /// Has the result of a command that succeeded looked at, if that was asked

@@ -49,7 +49,9 @@ impl Rows {
         self.chains.retain(|subject, chain| {
             let stays = subject.kind != Kind::Step || left.contains(&subject.namespace);
             if !stays {
-                chain.iter().for_each(|step| drop(outputs.remove(&step.fence.0)));
+                for step in chain {
+                    outputs.remove(&step.fence.0);
+                }
             }
             stays
         });
