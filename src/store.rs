@@ -25,7 +25,7 @@ use crate::claim::decide::{Decision, Request};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Life};
-use crate::claim::id::Token;
+use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
@@ -147,6 +147,12 @@ pub trait Store: Send {
         fence: Option<Fence>,
     ) -> Result<Option<(Subject, Attempt)>, StoreError>;
 
+    /// Whether a claim that hung on no wrapper has ended.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn is_spent(&mut self, token: Token) -> Result<bool, StoreError>;
+
     /// Does what can be done for [`Store::complete`] before the end is known, so that
     /// nobody waits for it then. Touches nothing of the store, and never fails.
     fn expect_end(&mut self) {}
@@ -187,6 +193,12 @@ pub trait Store: Send {
     /// # Errors
     /// When the store cannot be read.
     fn chains(&mut self, namespace: Option<&Namespace>) -> Result<Vec<Chain>, StoreError>;
+
+    /// The steps of an operation with all their attempts, the newest claim first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn steps(&mut self, operation: OperationId) -> Result<Vec<Chain>, StoreError>;
 
     /// Counts the keys, in the states that their attempts and their holders'
     /// lives come to, and the attempts. Keeps nothing of them but a few bytes

@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> 
             continue;
         }
         if args.json {
-            documents.push(document::key(&chain.subject, &seen, &now));
+            documents.push(document::key(&chain.subject, &seen, &[], &now));
         } else {
             list.push(&chain.subject, &seen, &now);
         }

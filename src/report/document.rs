@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::claim::attempt::{Extent, Origin};
 use crate::claim::decide::Seen;
-use crate::claim::key::{Kind, Subject};
+use crate::claim::key::{Key, Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::standing::Standing;
 use crate::claim::time::{Expiry, Now, WallMs};
@@ -26,7 +26,23 @@ pub struct KeyDocument {
     pub state: &'static str,
     /// Its attempts, newest first.
     pub attempts: Vec<AttemptDocument>,
+    /// The steps of its newest operation, newest first: in `show`, of a key that has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepDocument>,
 }
+
+/// A step of an operation, and its newest attempt.
+#[derive(Debug, Serialize)]
+pub struct StepDocument {
+    /// Its name.
+    pub name: String,
+    /// Its newest attempt.
+    #[serde(flatten)]
+    pub newest: AttemptDocument,
+}
+
+/// A step of an operation, and its newest attempt.
+pub type Step<'a> = (&'a Key, &'a Seen);
 
 /// One attempt. Times are RFC 3339 in UTC; what is not known is null.
 #[derive(Debug, Serialize)]
@@ -51,6 +67,8 @@ pub struct AttemptDocument {
     pub command_words: u32,
     /// Who claimed it.
     pub holder: HolderLine,
+    /// What its claim hangs on: `wrapper`, `process`, `time` or `both`.
+    pub tie: &'static str,
     /// The process group of its command, or its pid, once that is noted.
     pub group: Option<i32>,
     /// When it was claimed.
@@ -104,14 +122,19 @@ pub fn ms(duration: Duration) -> u64 {
 
 /// The document of a key.
 #[must_use]
-pub fn key(subject: &Subject, chain: &[Seen], now: &Now) -> KeyDocument {
+pub fn key(subject: &Subject, chain: &[Seen], steps: &[Step<'_>], now: &Now) -> KeyDocument {
     KeyDocument {
         kind: subject.kind.as_str(),
         namespace: subject.namespace.to_string(),
         key: subject.key.to_string(),
         state: Standing::of_key(chain, subject.kind, now).as_str(),
         attempts: chain.iter().map(|seen| attempt(seen, subject.kind, now)).collect(),
+        steps: steps.iter().map(|step| self::step(*step, now)).collect(),
     }
+}
+
+fn step((name, seen): Step<'_>, now: &Now) -> StepDocument {
+    StepDocument { name: name.to_string(), newest: attempt(seen, Kind::Step, now) }
 }
 
 fn attempt(seen: &Seen, kind: Kind, now: &Now) -> AttemptDocument {
@@ -129,6 +152,7 @@ fn attempt(seen: &Seen, kind: Kind, now: &Now) -> AttemptDocument {
         command: attempt.command.word.clone(),
         command_words: attempt.command.words,
         holder: HolderLine::of(&attempt.holder),
+        tie: attempt.tie.as_str(),
         group: attempt.group.map(|group| group.id),
         started: timestamp(attempt.started),
         ended: end.map(|end| timestamp(end.at)),

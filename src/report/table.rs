@@ -8,6 +8,7 @@ use crate::claim::standing::{Standing, deciding};
 use crate::claim::time::{Expiry, Now};
 
 use super::columns::{Cell, columns, head};
+use super::document::Step;
 use super::form::Form;
 use crate::text::escape;
 
@@ -52,7 +53,12 @@ fn list_row(subject: &Subject, chain: &[Seen], now: &Now) -> Vec<Cell> {
 
 /// What `show` says.
 #[must_use]
-pub fn show(subject: &Subject, chain: &[Seen], now: &Now, form: Form) -> String {
+pub fn show(
+    subject: &Subject,
+    chain: &[Seen],
+    steps: &[Step<'_>],
+    (now, form): (&Now, Form),
+) -> String {
     let state = Standing::of_key(chain, subject.kind, now);
     let mut rows: Vec<Vec<Cell>> = vec![
         vec!["key".into(), subject.key.as_str().into()],
@@ -69,6 +75,9 @@ pub fn show(subject: &Subject, chain: &[Seen], now: &Now, form: Form) -> String 
             ),
         };
         rows.push(vec![name.into(), said]);
+    }
+    for (name, seen) in steps {
+        rows.push(vec![format!("step {name}").into(), described(seen, Kind::Step, now, form)]);
     }
     columns(&rows, form)
 }

@@ -15,11 +15,13 @@ use crate::claim::decide::{Decision, Plan, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Tie};
-use crate::claim::id::Token;
+use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Kind, Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
 use crate::claim::time::{Clock, Now, Until};
+
+use surveying::is_asked_for;
 
 use super::{
     Answer, Chain, Completion, Dropped, Finding, Force, Frames, Hold, Liveness, LostWhy, Owned,
@@ -208,6 +210,10 @@ impl Store for MemoryStore {
     fn renew(&mut self, owner: &Ownership, _limit: Duration) -> Result<Owned, StoreError> {
         let mut rows = self.lock();
         let now = self.clock.now();
+        let parent = rows.owned(owner).ok().and_then(|attempt| attempt.parent);
+        if parent.is_some_and(|parent| !rows.is_running(parent, None)) {
+            return Ok(Owned::Lost(LostWhy::Superseded));
+        }
         Ok(match rows.owned(owner) {
             Ok(attempt) => {
                 attempt.until = Until::after(&now, attempt.lease);
@@ -240,6 +246,16 @@ impl Store for MemoryStore {
             rows.chains.iter().flat_map(|(key, chain)| chain.iter().map(move |a| (key, a)));
         let found = all.find(|(_, attempt)| attempt.token == token);
         Ok(found.map(|(key, attempt)| (key.clone(), attempt.clone())))
+    }
+
+    fn is_spent(&mut self, token: Token) -> Result<bool, StoreError> {
+        let found = self.find(token, None)?;
+        Ok(found.is_some_and(|(_, a)| a.tie != Tie::Wrapper && a.state != State::Running))
+    }
+
+    fn steps(&mut self, operation: OperationId) -> Result<Vec<Chain>, StoreError> {
+        let namespace = Subject::steps_of(operation);
+        Ok(self.lock().chains_where(|s| s.kind == Kind::Step && s.namespace == namespace))
     }
 
     fn complete(&mut self, claim: Claim, completion: &Completion) -> Result<Owned, Unrecorded> {
@@ -296,19 +312,7 @@ impl Store for MemoryStore {
     }
 
     fn chains(&mut self, namespace: Option<&Namespace>) -> Result<Vec<Chain>, StoreError> {
-        let rows = self.lock();
-        let mut chains: Vec<Chain> = rows
-            .chains
-            .iter()
-            .filter(|(subject, _)| subject.kind != Kind::Step)
-            .filter(|(subject, _)| namespace.is_none_or(|ns| *ns == subject.namespace))
-            .map(|(subject, attempts)| Chain {
-                subject: subject.clone(),
-                attempts: attempts.iter().rev().cloned().collect(),
-            })
-            .collect();
-        chains.sort_by_key(|chain| std::cmp::Reverse(chain.attempts.first().map(|a| a.fence)));
-        Ok(chains)
+        Ok(self.lock().chains_where(|subject| is_asked_for(subject, namespace)))
     }
 
     fn survey(

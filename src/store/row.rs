@@ -55,8 +55,11 @@ pub(crate) fn claimed(
 }
 
 /// Whether processes of an attempt that is superseded now may be left: not if
-/// the kernel has just said that nobody is.
+/// the kernel has just said that nobody is, and not if it has started none.
 pub(crate) fn remains_of(superseded: &Seen) -> Remains {
+    if superseded.attempt.tie != Tie::Wrapper {
+        return Remains::None;
+    }
     match superseded.life {
         Life::Gone => Remains::None,
         Life::Alive | Life::Orphaned | Life::Unknown => Remains::Possible,

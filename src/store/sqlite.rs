@@ -37,7 +37,7 @@ use crate::claim::decide::{Decision, Request};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::holder::Claimant;
-use crate::claim::id::Token;
+use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
@@ -166,6 +166,10 @@ impl Store for SqliteStore {
         self.find_by_token(token, fence)
     }
 
+    fn is_spent(&mut self, token: Token) -> Result<bool, StoreError> {
+        self.read_spent(token)
+    }
+
     fn expect_end(&mut self) {
         // What cannot be compiled now says why when it is needed.
         let _ = rows::expect_end(&self.connection);
@@ -194,6 +198,10 @@ impl Store for SqliteStore {
 
     fn chains(&mut self, namespace: Option<&Namespace>) -> Result<Vec<Chain>, StoreError> {
         self.read_chains(namespace)
+    }
+
+    fn steps(&mut self, operation: OperationId) -> Result<Vec<Chain>, StoreError> {
+        self.read_steps(operation)
     }
 
     fn survey(

@@ -59,9 +59,14 @@ impl<R> Call<'_, R> {
     /// What the command finds in its environment, as far as it is known before
     /// the claim.
     pub(in crate::commands) fn variables(&self) -> Variables {
+        self.variables_below(&held_above())
+    }
+
+    /// The same, below the claims with these tokens.
+    pub(in crate::commands) fn variables_below(&self, above: &[Token]) -> Variables {
         let (own, parent) = (self.request.token, self.request.parent.as_ref());
         let token = parent.map_or(own, |parent| parent.token);
-        let mut held: Vec<String> = held_above().iter().map(Token::to_string).collect();
+        let mut held: Vec<String> = above.iter().map(Token::to_string).collect();
         held.push(own.to_string());
         let mut variables = self.common_variables();
         variables

@@ -9,6 +9,7 @@ use crate::claim::attempt::{Attempt, Extent};
 use crate::claim::decide::{Busy, Decision, Request};
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Tie};
+use crate::claim::id::Token;
 use crate::claim::time::Clock as _;
 use crate::cli::{FormatArg, WaitArgs};
 use crate::exit::{self, Ending, Refusal};
@@ -24,7 +25,7 @@ use crate::store::sqlite::SqliteStore;
 
 use super::super::call::account::Account;
 use super::super::call::clearing::{Cleared, clear_remains};
-use super::super::call::environment::late_variables;
+use super::super::call::environment::{held_above, late_variables};
 use super::super::call::wait::Woken;
 use super::super::call::{Asked, Call};
 use super::super::context::{Context, print_document};
@@ -118,7 +119,7 @@ impl Grant<'_> {
             self.call.release(store, claim, None, "told to end before it began")?;
             return Ok(Some(Ending::Signal(signal as u8)));
         }
-        if let Err(error) = hand_over(&self.told(&claim)?) {
+        if let Err(error) = hand_over(&self.told(store, &claim)?) {
             let why = format!("its token could not be printed: {error}");
             self.call.release(store, claim, None, &why)?;
             return Err(error).context(format!("{}: its token", self.call.request.title()));
@@ -127,7 +128,7 @@ impl Grant<'_> {
     }
 
     /// What a script is told of its claim.
-    fn told(&self, claim: &Claim) -> anyhow::Result<Vec<u8>> {
+    fn told(&self, store: &mut SqliteStore, claim: &Claim) -> anyhow::Result<Vec<u8>> {
         let (subject, attempt) = (claim.subject(), claim.attempt());
         let token = attempt.token.to_string();
         Ok(match self.format {
@@ -142,7 +143,8 @@ impl Grant<'_> {
                 (serde_json::to_string_pretty(&document)? + "\n").into_bytes()
             }
             FormatArg::Sh => {
-                let (early, late) = (self.call.variables(), late_variables(attempt, subject.kind));
+                let early = self.call.variables_below(&still_held(store)?);
+                let late = late_variables(attempt, subject.kind);
                 let early = early.iter().filter_map(|(name, value)| {
                     value.as_ref().map(|value| (*name, value.as_bytes()))
                 });
@@ -215,4 +217,16 @@ impl Grant<'_> {
         }
         Ok(ending)
     }
+}
+
+/// The claims above the script that have not ended: one that claims again and again
+/// would gather more tokens than an environment has room for.
+fn still_held(store: &mut SqliteStore) -> anyhow::Result<Vec<Token>> {
+    let mut held = Vec::new();
+    for token in held_above() {
+        if !store.is_spent(token)? {
+            held.push(token);
+        }
+    }
+    Ok(held)
 }

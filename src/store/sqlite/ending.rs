@@ -29,7 +29,9 @@ impl SqliteStore {
             let rows = step.execute(
                 "UPDATE attempt SET until_boot_ms = ? + lease_ms
                  WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ?
-                    AND state = 'running'",
+                    AND state = 'running'
+                    AND (parent IS NULL OR EXISTS (SELECT 1 FROM attempt AS above
+                        WHERE above.fence = attempt.parent AND above.state = 'running'))",
                 params![
                     now.boot.0,
                     owner.fence.0,

@@ -9,7 +9,7 @@ use super::{SqliteStore, rows};
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Decision, Request, decide};
 use crate::claim::fence::Fence;
-use crate::claim::id::Token;
+use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Namespace, Subject};
 use crate::store::{Chain, Frames, Liveness, StoreError, row, with_lives};
 
@@ -117,6 +117,17 @@ impl SqliteStore {
         Ok(None)
     }
 
+    pub(super) fn read_spent(&self, token: Token) -> Result<bool, StoreError> {
+        self.read(|connection| {
+            connection.query_row(
+                "SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_tied
+                    WHERE token = ? AND tie IS NOT NULL AND state <> 'running')",
+                [token.0],
+                |row| row.get(0),
+            )
+        })
+    }
+
     pub(super) fn read_output(&self, fence: Fence) -> Result<Option<Frames>, StoreError> {
         if let Some(inside) = self.read_inside(fence)? {
             return Ok(Some(inside));
@@ -143,7 +154,20 @@ impl SqliteStore {
         &self,
         namespace: Option<&Namespace>,
     ) -> Result<Vec<Chain>, StoreError> {
-        let mut chains = self.read(|connection| chains_in(connection, namespace))?;
+        self.read_chains_where("kind <> 'step' AND (?1 IS NULL OR namespace = ?1)", namespace)
+    }
+
+    pub(super) fn read_steps(&self, operation: OperationId) -> Result<Vec<Chain>, StoreError> {
+        let steps = Subject::steps_of(operation);
+        self.read_chains_where("kind = 'step' AND namespace = ?1", Some(&steps))
+    }
+
+    fn read_chains_where(
+        &self,
+        condition: &str,
+        namespace: Option<&Namespace>,
+    ) -> Result<Vec<Chain>, StoreError> {
+        let mut chains = self.read(|connection| chains_in(connection, condition, namespace))?;
         chains.sort_by_key(|chain| std::cmp::Reverse(chain.attempts.first().map(|a| a.fence)));
         Ok(chains)
     }
@@ -175,11 +199,11 @@ impl SqliteStore {
 
 fn chains_in(
     connection: &Connection,
+    condition: &str,
     namespace: Option<&Namespace>,
 ) -> rusqlite::Result<Vec<Chain>> {
     let mut statement = connection.prepare(&format!(
-        "SELECT {COLUMNS}, kind, namespace, key FROM attempt
-         WHERE kind <> 'step' AND (?1 IS NULL OR namespace = ?1)
+        "SELECT {COLUMNS}, kind, namespace, key FROM attempt WHERE {condition}
          ORDER BY kind, namespace, key, generation DESC",
     ))?;
     let mut rows = statement.query([namespace.map(Namespace::as_str)])?;

@@ -197,9 +197,11 @@ impl SqliteStore {
         let now = self.clock.now().wall;
         let elsewhere = |connection: &Connection| -> rusqlite::Result<Vec<Lost>> {
             let mut statement = connection.prepare(&format!(
-                "SELECT fence, token, namespace, key FROM attempt AS record
-                 WHERE state = 'done' AND output_bytes IS NOT NULL
-                 AND (expires_ms IS NULL OR expires_ms > ?)
+                "SELECT record.fence, record.token, ifnull(above.namespace, record.namespace),
+                    ifnull(above.key, record.key)
+                 FROM attempt AS record LEFT JOIN attempt AS above ON above.fence = record.parent
+                 WHERE record.state = 'done' AND record.output_bytes IS NOT NULL
+                 AND (record.expires_ms IS NULL OR record.expires_ms > ?)
                  AND NOT EXISTS (SELECT 1 FROM output WHERE output.fence = record.fence)
                  AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {})",
                 replaced_by("later", "record")
