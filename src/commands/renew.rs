@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context, args: &RenewArgs) -> anyhow::Result<Ending>
     };
     match renewed {
         Owned::Yes => {
-            store.tidy();
+            store.tidy_by_turns();
             settling.done(Settlement::Renewed, (&attempt, timeliness))
         }
         Owned::Lost(why) => settling.lost(Some(&mut store), why),

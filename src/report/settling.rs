@@ -23,7 +23,11 @@ impl Topic<'_> {
             LostWhy::Superseded => {
                 let by = match newest {
                     Some(newest) if newest.is_tombstone() => "it was forgotten".to_owned(),
-                    Some(newest) if own.is_none_or(|own| own.fence != newest.fence) => {
+                    Some(newest) if own.is_none() => format!(
+                        "another attempt is there ({}), and the token is of none: is it for this key?",
+                        self.holder(newest)
+                    ),
+                    Some(newest) if own.is_some_and(|own| own.fence != newest.fence) => {
                         format!("another attempt took its place ({})", self.holder(newest))
                     }
                     Some(_) | None => "it was interrupted or forgotten".to_owned(),

@@ -3,10 +3,12 @@
 //! holds its claim.
 
 use crate::claim::attempt::{Attempt, State};
+use crate::claim::decide::Request;
 use crate::claim::id::Token;
 use crate::claim::key::{Key, Kind, Subject};
 use crate::cli::StepArgs;
 use crate::exit::{self, Ending, Refusal};
+use crate::report::line::CallOutcome;
 use crate::store::Store as _;
 
 use super::super::Context;
@@ -19,13 +21,22 @@ use super::{Once, ask, conclude};
 pub(in crate::commands) fn step(context: &Context, args: StepArgs) -> anyhow::Result<Ending> {
     let name = args.name.name().clone();
     let (subject, attempt) = parent(context, args.token.token)?;
-    let args = args.as_once();
-    let mut request = ask::request(context, &args)?;
-    request.subject = Subject::step(attempt.operation, name.clone());
-    request.parent = Some(attempt.ownership(&subject));
     let mut account = Account::open(context, args.run.report.as_ref(), &subject)?;
     account.of_step(&name);
-    let ending = Once::new(context, &args, request, &mut account).and_then(Once::run);
+    if let Some(message) = why_lost(context, &subject, &attempt)? {
+        account.settle(CallOutcome::Lost);
+        let lost = Refusal { status: exit::LOST, message };
+        return conclude(context, account, Err(lost.into()));
+    }
+    let args = args.as_once();
+    let request = ask::request(context, &args).map(|request| Request {
+        subject: Subject::step(attempt.operation, name),
+        parent: Some(attempt.ownership(&subject)),
+        ..request
+    });
+    let ending = request
+        .and_then(|request| Once::new(context, &args, request, &mut account))
+        .and_then(Once::run);
     conclude(context, account, ending)
 }
 
@@ -38,21 +49,30 @@ fn parent(context: &Context, named: Option<Token>) -> anyhow::Result<(Subject, A
         }
         None => around(context)?,
     };
-    if subject.kind != Kind::Once {
-        let message = format!(
-            "{}: that is no operation: a step belongs to a once, or to what begin has claimed",
-            subject.key
-        );
-        return Err(Refusal::usage(message).into());
+    if subject.kind == Kind::Once {
+        return Ok((subject, attempt));
     }
-    let lost = |message| Err(Refusal { status: exit::LOST, message }.into());
+    let message = format!(
+        "{}: that is no operation: a step belongs to a once, or to what begin has claimed",
+        subject.key
+    );
+    Err(Refusal::usage(message).into())
+}
+
+/// Why no step can be started under an attempt, if none can.
+fn why_lost(
+    context: &Context,
+    subject: &Subject,
+    attempt: &Attempt,
+) -> anyhow::Result<Option<String>> {
+    let topic = context.topic(subject);
     if attempt.state != State::Running {
-        return lost(context.topic(&subject).parent_lost());
+        return Ok(Some(topic.parent_lost()));
     }
-    match timeliness(context, subject.kind, &attempt)? {
-        Timeliness::InTime => Ok((subject, attempt)),
-        Timeliness::Late => lost(context.topic(&subject).is_over(&attempt)),
-    }
+    Ok(match timeliness(context, subject.kind, attempt)? {
+        Timeliness::InTime => None,
+        Timeliness::Late => Some(topic.is_over(attempt)),
+    })
 }
 
 /// The operation that this call is part of: the claim of `DOUBLETAP_KEY` among those above.

@@ -75,6 +75,10 @@ pub(in crate::commands) fn grant(
 impl Grant<'_> {
     fn run(&mut self) -> anyhow::Result<Ending> {
         let mut store = self.call.context.open_to_write()?;
+        if self.format == FormatArg::Sh {
+            // A shell must be told, however the call ends.
+            self.call.signals = Some(Signals::take_over()?);
+        }
         loop {
             let claimant = self.claimant.clone();
             match self.call.ask_for(&mut store, |_| Ok((claimant, ())))? {
@@ -111,7 +115,7 @@ impl Grant<'_> {
         }
         let attempt = claim.attempt();
         let now = self.call.context.clock.now();
-        if attempt.tie == Tie::Time && attempt.until.left(&now).is_none() {
+        if attempt.tie != Tie::Process && attempt.until.left(&now).is_none() {
             self.call.release(store, claim, None, "it was won too late to be used")?;
             return Ok(None);
         }
