@@ -7,6 +7,7 @@ mod support;
 
 mod advice;
 mod architecture;
+mod campaign;
 mod completions;
 mod contract;
 mod crash;
