@@ -273,7 +273,11 @@ fn a_prune_that_takes_long_says_on_a_terminal_how_far_it_is_and_clears_the_line(
     kept_waiting(&scene, |call| call.at(&terminal));
     let screen = terminal.screen();
     assert!(screen.starts_with("\rdoubletap: 1 keys removed so far"), "{screen:?}");
-    assert!(screen.ends_with("\r\x1b[K"), "{screen:?}");
+    // Blanks over the line: not every terminal knows how to erase one.
+    let blanks = screen.strip_suffix("\r").and_then(|screen| screen.rsplit('\r').next());
+    let line = "doubletap: 1 keys removed so far";
+    assert!(blanks.is_some_and(|blanks| blanks.trim().is_empty() && blanks.len() >= line.len()));
+    assert!(!screen.contains('\x1b'), "{screen:?}");
 }
 
 #[test]

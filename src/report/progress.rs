@@ -17,7 +17,8 @@ const PACE: Duration = Duration::from_millis(200);
 pub struct Progress {
     /// When the line may be written next; never where nobody would read it.
     due: Option<Instant>,
-    written: bool,
+    /// How long the line is that stands there.
+    width: usize,
 }
 
 impl Progress {
@@ -25,7 +26,7 @@ impl Progress {
     #[must_use]
     pub fn new(voice: Voice) -> Self {
         let read = !voice.is_quiet() && io::stderr().is_terminal();
-        Self { due: read.then(|| Instant::now() + LONG), written: false }
+        Self { due: read.then(|| Instant::now() + LONG), width: 0 }
     }
 
     /// Says how far it is, from time to time.
@@ -33,21 +34,23 @@ impl Progress {
         let now = Instant::now();
         if self.due.is_some_and(|due| now >= due) {
             self.due = Some(now + PACE);
-            self.written = true;
-            write(&format!("\rdoubletap: {}\x1b[K", sentence()));
+            self.write(&format!("doubletap: {}", sentence()));
         }
+    }
+
+    /// Writes over the line with blanks where it is shorter: every terminal knows them.
+    fn write(&mut self, line: &str) {
+        let before = std::mem::replace(&mut self.width, line.chars().count());
+        // Nobody is left to be told if standard error is gone.
+        let _ = io::stderr().write_all(format!("\r{line:before$}").as_bytes());
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.written {
-            write("\r\x1b[K");
+        if self.width > 0 {
+            self.write("");
+            self.write("");
         }
     }
-}
-
-fn write(text: &str) {
-    // Nobody is left to be told if standard error is gone.
-    let _ = io::stderr().write_all(text.as_bytes());
 }
