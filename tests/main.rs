@@ -21,6 +21,7 @@ mod doctor_race;
 mod documents;
 mod environment;
 mod fail_open;
+mod faults;
 mod fingerprint;
 mod fingerprint_json;
 mod fingerprint_stdin;
