@@ -59,6 +59,7 @@ mod orphans;
 mod other_users;
 mod packaging;
 mod parent_death;
+mod parsing;
 mod periods;
 mod permissions;
 mod power_cut;
