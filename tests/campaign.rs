@@ -22,6 +22,7 @@ mod chance;
 mod killer;
 mod ledger;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -98,12 +99,27 @@ fn nothing_is_doubled_lost_or_stuck_while_everybody_is_killed() {
     meddler.join().unwrap();
     let mut violations = campaign.ledger.violations();
     violations.extend(scene.read("violations").lines().map(str::to_owned));
+    violations.extend(steps_that_ran_again(&scene.read("steps")));
     assert!(violations.is_empty(), "seed {seed}: {}", violations.join("\n"));
     nothing_is_left(&scene);
     tell(&format!(
         "campaign: {calls} calls, {} runs, {done_to_them}, seed {seed}, 0 violations",
         scene.read("runs").lines().count()
     ));
+}
+
+/// The steps that ran again in an operation in which they had returned.
+fn steps_that_ran_again(lines: &str) -> Vec<String> {
+    let mut returned = BTreeSet::new();
+    let mut again = Vec::new();
+    for (what, step) in lines.lines().filter_map(|line| line.split_once(' ')) {
+        if what == "returned" {
+            returned.insert(step);
+        } else if returned.contains(step) {
+            again.push(format!("it ran again: {step}"));
+        }
+    }
+    again
 }
 
 /// Every key and every name is to be had, the store is whole, and nobody is left.
@@ -117,6 +133,10 @@ fn nothing_is_left(scene: &Scene) {
     }
     for name in 0..NAMES {
         scene.lease(&format!("name-{name} --wait 30s")).command(["true"]).run();
+    }
+    for name in 0..NAMES {
+        let call = scene.once(&format!("steps-{name} --fingerprint none --wait 30s --quiet"));
+        call.command(["true"]).unchecked().run();
     }
     let left = within(&scene.root());
     assert!(left.is_empty(), "these are left: {left:?}");

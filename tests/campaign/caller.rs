@@ -20,10 +20,22 @@ use crate::support::BIN;
 const WORK: &str = r#"
 subject=${DOUBLETAP_KEY-$DOUBLETAP_NAME}
 exec 9>>"witness.$subject"
-flock -n 9 || echo "two at once: $subject, fence $DOUBLETAP_FENCE" >>violations
+flock -n -E 66 9
+[ $? -ne 66 ] || echo "two at once: $subject, fence $DOUBLETAP_FENCE" >>violations
 echo "$subject $DOUBLETAP_FENCE" >>runs
 sleep "$1" 9>&-
 echo "$DOUBLETAP_FENCE"
+"#;
+
+/// An operation of three steps. What a step has returned it must not run again, which the
+/// order of the lines tells.
+const STEPS: &str = r#"
+for step in one two three; do
+    "$BIN" step "$step" -q -- sh -c '
+        echo "ran $DOUBLETAP_KEY $1 $2" >>steps; sleep "$3"; echo "$1"
+    ' sh "$step" "$DOUBLETAP_IDEMPOTENCY_KEY" "$1" || exit
+    echo "returned $DOUBLETAP_KEY $step $DOUBLETAP_IDEMPOTENCY_KEY" >>steps
+done
 "#;
 
 pub(super) struct Caller<'a> {
@@ -47,10 +59,10 @@ impl<'a> Caller<'a> {
     pub(super) fn call_until_it_is_over(mut self) -> u64 {
         let mut calls = 0;
         while self.campaign.goes_on() {
-            if self.chance.below(3) == 0 {
-                self.hold();
-            } else {
-                self.run_once();
+            match self.chance.below(6) {
+                0..=1 => self.hold(),
+                2 => self.run_in_steps(),
+                _ => self.run_once(),
             }
             calls += 1;
         }
@@ -90,6 +102,16 @@ impl<'a> Caller<'a> {
         }
     }
 
+    fn run_in_steps(&mut self) {
+        let name = format!("steps-{}", self.chance.below(NAMES));
+        let lasts = format!("0.{:03}", self.chance.below(20));
+        let words = ["once", &name, "--quiet", "--ttl", "1s", "--wait", "20s"];
+        let returned =
+            self.call(&[&words[..], &["--", "sh", "-c", STEPS, "sh", &lasts]].concat(), true);
+        // Whatever has ended a step is what has ended the operation.
+        self.expect(&returned, &[0, 65, 75, 128 + 9, 128 + 15, 69], &name);
+    }
+
     fn hold(&mut self) {
         let name = format!("name-{}", self.chance.below(NAMES));
         let returned = self.work(&["lease", &name, "--quiet", "--ttl", "2s", "--wait", "20s"]);
@@ -125,6 +147,7 @@ impl<'a> Caller<'a> {
             .args(words)
             .current_dir(&self.campaign.work)
             .env("DOUBLETAP_STORE", &self.campaign.store)
+            .env("BIN", BIN)
             .stdin(Stdio::null())
             .stdout(out.try_clone().unwrap())
             .stderr(err.try_clone().unwrap())

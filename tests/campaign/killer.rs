@@ -59,10 +59,12 @@ fn send(pid: i32, signal: Signal) {
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
-/// The commands of a wrapper that is stopped: it reaps nobody meanwhile.
-fn commands_of(wrapper: i32) -> Vec<i32> {
+/// Everybody below a wrapper that is stopped.
+fn below(wrapper: i32) -> Vec<i32> {
     let children = fs::read_to_string(format!("/proc/{wrapper}/task/{wrapper}/children"));
-    children.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    let children = children.unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|pid| pid.parse().ok());
+    children.flat_map(|child| [vec![child], below(child)].concat()).collect()
 }
 
 impl<'a> Killer<'a> {
@@ -99,8 +101,11 @@ impl<'a> Killer<'a> {
                 let both = self.chance.below(2) == 0;
                 send(wrapper, Signal::SIGSTOP);
                 until("it has stopped", || state(wrapper).is_none_or(|s| "TtZX".contains(s)));
-                for command in commands_of(wrapper) {
-                    send(command, Signal::SIGKILL);
+                let below = below(wrapper);
+                let one = self.chance.below(below.len().max(1));
+                let all = self.chance.below(3) == 0;
+                for (_, pid) in below.iter().enumerate().filter(|(at, _)| all || *at == one) {
+                    send(*pid, Signal::SIGKILL);
                     self.tally.commands += 1;
                 }
                 if both {
