@@ -6,6 +6,7 @@ pub mod claims;
 mod columns;
 pub mod document;
 pub mod form;
+mod holding;
 pub mod line;
 pub mod log;
 pub mod metrics;

@@ -209,7 +209,7 @@ impl<'a, R> Call<'a, R> {
     /// A call from inside the command that holds what is asked for: it would
     /// wait for itself.
     pub(super) fn nested(&mut self, attempt: Attempt) -> Ending {
-        let sentence = self.topic().nested();
+        let sentence = self.topic().nested(&attempt);
         let why = BusyWhy::Held(Life::Alive);
         self.busy(&Busy { attempt, why, retry_after: None, holders: Vec::new() }, &sentence)
     }

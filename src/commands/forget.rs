@@ -1,6 +1,6 @@
 //! `forget KEY`: drops a key on purpose, so that the next call runs again.
 
-use crate::claim::holder::Life;
+use crate::claim::holder::{Life, Tie};
 use crate::cli::ForgetArgs;
 use crate::exit::{self, Ending, Refusal};
 use crate::store::{Dropped, Force, Store as _};
@@ -19,9 +19,11 @@ pub(super) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Ending
         Dropped::Absent | Dropped::Resolved(_) => Err(context.absent(&subject)),
         Dropped::Held(attempt, life) => {
             let held = context.topic(&subject).held(&attempt, life);
-            let remedy = match life {
-                Life::Orphaned => "end it, or use --force",
-                _ => "to drop it and end what it runs: --force",
+            let remedy = match (life, attempt.tie) {
+                (Life::Orphaned, _) => "end it, or use --force",
+                (_, Tie::Wrapper) => "to drop it and end what it runs: --force",
+                // Nobody but the script itself can end what it does.
+                _ => "to drop it, while what it does goes on: --force",
             };
             let message = format!("{held}; {remedy}");
             Err(Refusal { status: exit::BUSY, message }.into())

@@ -4,11 +4,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::claim::attempt::{Attempt, OutputSummary, State};
-use crate::claim::decide::{Busy, BusyWhy, Unresolved, UnresolvedWhy};
+use crate::claim::attempt::{Attempt, CommandSummary, OutputSummary, State};
+use crate::claim::decide::{Unresolved, UnresolvedWhy};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
-use crate::claim::holder::{Life, Reach};
 use crate::claim::key::{Key, Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::WallMs;
@@ -48,6 +47,16 @@ impl Topic<'_> {
         format!("doubletap {verb} {key}{kind}{rest}{}", self.options)
     }
 
+    /// How to drop what is known. A step is dropped with its operation, which must not
+    /// run then.
+    fn start_over(&self) -> String {
+        let over = match self.step {
+            Some(_) => "to start its whole operation over, once that has ended",
+            None => "to start over",
+        };
+        format!("{over}: {}", self.advise("forget", ""))
+    }
+
     /// Who claimed an attempt, and how long ago.
     pub(super) fn holder(&self, attempt: &Attempt) -> String {
         format!(
@@ -56,67 +65,6 @@ impl Topic<'_> {
             attempt.holder.host,
             for_people(attempt.started.age(self.now))
         )
-    }
-
-    /// The key is busy.
-    #[must_use]
-    pub fn busy(&self, busy: &Busy) -> String {
-        let (key, attempt) = (self.key(), &busy.attempt);
-        match busy.why {
-            BusyWhy::Held(Life::Orphaned) => {
-                let group = named(attempt).map_or_else(String::new, |name| format!(" as {name}"));
-                format!(
-                    "{key}: busy: its command still runs{group}, though the doubletap that started it is gone ({}); end it, or wait for it with --wait",
-                    self.holder(attempt)
-                )
-            }
-            BusyWhy::Held(_) => {
-                format!("{key}: busy: held by {}; --wait would wait for it", self.holder(attempt))
-            }
-            BusyWhy::Resting if self.subject.kind == Kind::Lease => format!(
-                "{key}: busy: it is kept for another {} (--min-hold) after {}; --wait would wait for it",
-                for_people(busy.retry_after.unwrap_or_default()),
-                self.holder(attempt)
-            ),
-            BusyWhy::Resting => format!(
-                "{key}: busy: it failed{} and rests for another {}",
-                attempt.outcome().map_or_else(String::new, |outcome| format!(" with {outcome}")),
-                for_people(busy.retry_after.unwrap_or_default())
-            ),
-        }
-    }
-
-    /// Who lives and is in the way of what a person decides.
-    #[must_use]
-    pub fn held(&self, attempt: &Attempt, life: Life) -> String {
-        match life {
-            Life::Orphaned => format!("{}: {}", self.key(), self.orphan(attempt)),
-            _ => format!("{}: held by {}", self.key(), self.holder(attempt)),
-        }
-    }
-
-    /// Who is to be waited for.
-    fn awaited(&self, busy: &Busy) -> String {
-        match busy.why {
-            BusyWhy::Held(Life::Orphaned) => self.orphan(&busy.attempt),
-            _ => self.holder(&busy.attempt),
-        }
-    }
-
-    /// A command that has outlived the doubletap that started it.
-    fn orphan(&self, attempt: &Attempt) -> String {
-        let command = named(attempt).map_or_else(String::new, |name| format!(": {name}"));
-        let age = for_people(attempt.started.age(self.now));
-        let host = &attempt.holder.host;
-        format!(
-            "its doubletap is gone, but its command lives{command} on {host}, started {age} ago"
-        )
-    }
-
-    /// A wait for a busy key begins.
-    #[must_use]
-    pub fn waits(&self, busy: &Busy) -> String {
-        format!("{}: waiting for {}", self.key(), self.awaited(busy))
     }
 
     /// The key was first used for something else.
@@ -130,17 +78,18 @@ impl Topic<'_> {
             }
             _ => "that is on record".to_owned(),
         };
+        let use_another = match self.step {
+            Some(_) => "use another name for the step".to_owned(),
+            None => format!("use another key, see {}", self.advise("show", "")),
+        };
         format!(
-            "{}: already used for something else {} ago ({}, {} word{}): {} differ{}; {what_now}: use another key, see {}, or to start over: {}",
+            "{}: already used for something else {} ago ({}): {} differ{}; {what_now}: {use_another}, or {}",
             self.key(),
             for_people(first.started.age(self.now)),
-            first.command.word,
-            first.command.words,
-            if first.command.words == 1 { "" } else { "s" },
+            called(&first.command),
             differing.join(" and "),
             if differing.len() == 1 { "s" } else { "" },
-            self.advise("show", ""),
-            self.advise("forget", "")
+            self.start_over()
         )
     }
 
@@ -150,13 +99,22 @@ impl Topic<'_> {
         let (key, attempt) = (self.key(), &unresolved.attempt);
         match unresolved.why {
             UnresolvedWhy::Interrupted => format!(
-                "{key}: interrupted: its holder died without recording an outcome ({}); find out how it ended, then: {}, or to run it again: {}",
+                "{key}: interrupted: its holder died without recording an outcome ({}); find out how it ended, then: {}",
                 self.holder(attempt),
-                self.advise("complete", " --unresolved --exit-code N"),
-                self.advise("forget", "")
+                match self.step {
+                    Some(_) => format!(
+                        "to run it again, leave out --on-crash stop, or {}",
+                        self.start_over()
+                    ),
+                    None => format!(
+                        "{}, or to run it again: {}",
+                        self.advise("complete", " --unresolved --exit-code N"),
+                        self.advise("forget", "")
+                    ),
+                }
             ),
             UnresolvedWhy::Exhausted => format!(
-                "{key}: {} unsuccessful, the last {}; to allow it again: {}",
+                "{key}: {} unsuccessful, the last {}; {}",
                 match attempt.number {
                     1 => "1 attempt was".to_owned(),
                     many => format!("{many} attempts were"),
@@ -165,7 +123,11 @@ impl Topic<'_> {
                     || "was interrupted".to_owned(),
                     |outcome| format!("ended with {outcome}")
                 ),
-                self.advise("forget", "")
+                match self.step {
+                    Some(_) =>
+                        format!("to allow it again, raise --max-attempts, or {}", self.start_over()),
+                    None => format!("to allow it again: {}", self.advise("forget", "")),
+                }
             ),
         }
     }
@@ -191,15 +153,6 @@ impl Topic<'_> {
         )
     }
 
-    /// A call of a key from inside its own command.
-    #[must_use]
-    pub fn nested(&self) -> String {
-        format!(
-            "{}: busy: it is held by a doubletap that runs this very call, which would wait for itself; use another key inside",
-            self.key()
-        )
-    }
-
     /// The claim that a step belongs to was lost.
     #[must_use]
     pub fn parent_lost(&self) -> String {
@@ -208,23 +161,6 @@ impl Topic<'_> {
             self.key(),
             self.advise("show", "")
         )
-    }
-
-    /// A busy key after a wait.
-    #[must_use]
-    pub fn waited(&self, busy: &Busy, waited: Duration) -> String {
-        let why = match busy.why {
-            BusyWhy::Held(_) => self.awaited(busy),
-            BusyWhy::Resting if self.subject.kind == Kind::Lease => format!(
-                "it is kept for another {} (--min-hold)",
-                for_people(busy.retry_after.unwrap_or_default())
-            ),
-            BusyWhy::Resting => format!(
-                "after a failure it rests for another {}",
-                for_people(busy.retry_after.unwrap_or_default())
-            ),
-        };
-        format!("{}: still busy after a wait of {} ({why})", self.key(), for_people(waited))
     }
 
     /// Processes of an earlier attempt could not be ended.
@@ -240,11 +176,7 @@ impl Topic<'_> {
     /// A recorded output is not there as it was recorded.
     #[must_use]
     pub fn damaged(&self) -> String {
-        format!(
-            "{}: its recorded output is missing or damaged; to start over: {}",
-            self.key(),
-            self.advise("forget", "")
-        )
+        format!("{}: its recorded output is missing or damaged; {}", self.key(), self.start_over())
     }
 
     /// Only the first part of an output is there.
@@ -257,10 +189,16 @@ impl Topic<'_> {
     #[must_use]
     pub fn not_recorded(&self, outcome: Outcome, why: &dyn std::fmt::Display) -> String {
         let settle = format!(" --unresolved --exit-code {}", outcome.status());
+        let remedy = match self.step {
+            // What `complete` says is said of the whole operation.
+            Some(_) => {
+                "it runs again, with the same idempotency key, when the operation does".to_owned()
+            }
+            None => format!("to record it by hand: {}", self.advise("complete", &settle)),
+        };
         format!(
-            "{}: the command ended with {outcome}, but that could not be recorded: {why}; to record it by hand: {}",
+            "{}: the command ended with {outcome}, but that could not be recorded: {why}; {remedy}",
             self.key(),
-            self.advise("complete", &settle),
         )
     }
 
@@ -319,12 +257,13 @@ impl Topic<'_> {
     }
 }
 
-/// What a command is called by the system, where that is known.
-fn named(attempt: &Attempt) -> Option<String> {
-    attempt.group.map(|group| match group.reach {
-        Reach::Group => format!("process group {}", group.id),
-        Reach::Process => format!("pid {}", group.id),
-    })
+/// A command in short; a script that claims for itself has none.
+fn called(command: &CommandSummary) -> String {
+    match command.words {
+        0 => format!("by {}", command.word),
+        1 => format!("{}, 1 word", command.word),
+        many => format!("{}, {many} words", command.word),
+    }
 }
 
 #[cfg(test)]
@@ -353,5 +292,34 @@ mod tests {
         let line = said("-x", "", |topic| topic.mismatch(&first, &fingerprint("b")));
         assert!(line.ends_with("doubletap forget --key=-x"), "{line}");
         assert!(line.contains("text differs"), "{line}");
+    }
+
+    #[test]
+    fn a_script_that_has_claimed_is_not_told_of_as_a_command_without_words() {
+        let mut first = attempt(1, State::Done);
+        first.command = CommandSummary { word: "begin".into(), words: 0 };
+        let line = said("k", "", |topic| topic.mismatch(&first, &fingerprint("b")));
+        assert!(line.contains(" ago (by begin): "), "{line}");
+    }
+
+    #[test]
+    fn what_is_advised_of_a_step_leaves_its_operation_alone_while_that_runs() {
+        let step = Key::new("upload").unwrap();
+        let stuck = |why| Unresolved { attempt: attempt(1, State::Failed), why };
+        let of = |say: &dyn Fn(Topic<'_>) -> String| {
+            said("k", "", |topic| say(Topic { step: Some(&step), ..topic }))
+        };
+        for line in [
+            of(&|topic| topic.mismatch(&attempt(1, State::Done), &fingerprint("b"))),
+            of(&|topic| topic.unresolved(&stuck(UnresolvedWhy::Interrupted))),
+            of(&|topic| topic.unresolved(&stuck(UnresolvedWhy::Exhausted))),
+            of(&|topic| topic.damaged()),
+        ] {
+            let end = "to start its whole operation over, once that has ended: doubletap forget k";
+            assert!(line.starts_with("k: step upload: ") && line.ends_with(end), "{line}");
+            assert!(!line.contains("complete"), "{line}");
+        }
+        let line = of(&|topic| topic.not_recorded(Outcome::Exited(0), &"no space"));
+        assert!(line.ends_with("same idempotency key, when the operation does"), "{line}");
     }
 }
