@@ -10,6 +10,7 @@ use crate::claim::decide::{Busy, Decision, Request};
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Tie};
 use crate::claim::id::Token;
+use crate::claim::key::Kind;
 use crate::claim::time::Clock as _;
 use crate::cli::{FormatArg, WaitArgs};
 use crate::exit::{self, Ending, Refusal};
@@ -140,7 +141,9 @@ impl Grant<'_> {
             FormatArg::Json => {
                 let document = AnswerDocument {
                     token: Some(token),
-                    idempotency_key: Some(attempt.operation.to_string()),
+                    // A lease begins no operation.
+                    idempotency_key: (subject.kind == Kind::Once)
+                        .then(|| attempt.operation.to_string()),
                     taken_over: claim.took_over().is_some(),
                     ..AnswerDocument::about(Answered::Fresh, subject, Some(attempt))
                 };
