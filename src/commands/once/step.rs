@@ -9,6 +9,7 @@ use crate::claim::key::{Key, Kind, Subject};
 use crate::cli::StepArgs;
 use crate::exit::{self, Ending, Refusal};
 use crate::report::line::CallOutcome;
+use crate::report::sentences::Topic;
 use crate::store::Store as _;
 
 use super::super::Context;
@@ -20,10 +21,10 @@ use super::{Once, ask, conclude};
 /// Runs the step, or gives its recorded end again.
 pub(in crate::commands) fn step(context: &Context, args: StepArgs) -> anyhow::Result<Ending> {
     let name = args.name.name().clone();
-    let (subject, attempt) = parent(context, args.token.token)?;
+    let (subject, attempt) = parent(context, args.token.token, &name)?;
     let mut account = Account::open(context, args.run.report.as_ref(), &subject)?;
     account.of_step(&name);
-    if let Some(message) = why_lost(context, &subject, &attempt)? {
+    if let Some(message) = why_lost(context, (&subject, &attempt), &name)? {
         account.settle(CallOutcome::Lost);
         let lost = Refusal { status: exit::LOST, message };
         return conclude(context, account, Err(lost.into()));
@@ -41,13 +42,17 @@ pub(in crate::commands) fn step(context: &Context, args: StepArgs) -> anyhow::Re
 }
 
 /// The attempt that a step belongs to, and its key.
-fn parent(context: &Context, named: Option<Token>) -> anyhow::Result<(Subject, Attempt)> {
+fn parent(
+    context: &Context,
+    named: Option<Token>,
+    step: &Key,
+) -> anyhow::Result<(Subject, Attempt)> {
     let (subject, attempt) = match named {
         Some(token) => {
             let (_, subject, attempt) = found(context, token, false)?;
             (subject, attempt)
         }
-        None => around(context)?,
+        None => around(context, step)?,
     };
     if subject.kind == Kind::Once {
         return Ok((subject, attempt));
@@ -62,21 +67,28 @@ fn parent(context: &Context, named: Option<Token>) -> anyhow::Result<(Subject, A
 /// Why no step can be started under an attempt, if none can.
 fn why_lost(
     context: &Context,
-    subject: &Subject,
-    attempt: &Attempt,
+    (subject, attempt): (&Subject, &Attempt),
+    step: &Key,
 ) -> anyhow::Result<Option<String>> {
-    let topic = context.topic(subject);
     if attempt.state != State::Running {
-        return Ok(Some(topic.parent_lost()));
+        return Ok(Some(lost_by(context, subject, step)));
     }
     Ok(match timeliness(context, subject.kind, attempt)? {
         Timeliness::InTime => None,
-        Timeliness::Late => Some(topic.is_over(attempt)),
+        Timeliness::Late => {
+            let over = context.topic(subject).is_over(attempt);
+            Some(format!("{over}; its step {step} was not started"))
+        }
     })
 }
 
+/// What is said of a step whose operation has lost its claim.
+fn lost_by(context: &Context, subject: &Subject, step: &Key) -> String {
+    Topic { step: Some(step), ..context.topic(subject) }.parent_lost()
+}
+
 /// The operation that this call is part of: the claim of `DOUBLETAP_KEY` among those above.
-fn around(context: &Context) -> anyhow::Result<(Subject, Attempt)> {
+fn around(context: &Context, step: &Key) -> anyhow::Result<(Subject, Attempt)> {
     let mut held = held_above();
     held.extend(token_above().and_then(|text| Token::parse(&text)));
     let Some(key) = key_above().filter(|_| !held.is_empty()) else {
@@ -95,7 +107,7 @@ fn around(context: &Context) -> anyhow::Result<(Subject, Attempt)> {
     };
     let found = chain.into_iter().find(|attempt| held.contains(&attempt.token));
     found.map(|attempt| (subject.clone(), attempt)).ok_or_else(|| {
-        let message = context.topic(&subject).parent_lost();
+        let message = lost_by(context, &subject, step);
         Refusal { status: exit::LOST, message }.into()
     })
 }
