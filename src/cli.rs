@@ -260,6 +260,9 @@ fn stop(error: &clap::Error, args: &[OsString]) -> Stop {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             "what is to be done? see doubletap --help".to_owned()
         }
+        ErrorKind::MissingRequiredArgument if is_untied(error) => {
+            "a claim has to hang on something: on the script with --pid $$, or on time with --claim-ttl 1h; see doubletap begin --help".to_owned()
+        }
         ErrorKind::UnknownArgument => {
             missing_dashes(error, args).unwrap_or_else(|| one_line(error, args))
         }
@@ -288,6 +291,14 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
         .find(|arg| command.get_subcommands().any(|verb| verb.get_name() == *arg));
     let help = verb.map_or_else(|| "--help".to_owned(), |verb| format!("{verb} --help"));
     format!("{line}; see doubletap {help}")
+}
+
+/// Whether nothing says what a claim hangs on.
+fn is_untied(error: &clap::Error) -> bool {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.iter().any(|arg| arg.contains("--pid")),
+        _ => false,
+    }
 }
 
 /// A command without the `--` before it looks like an argument too many.

@@ -217,3 +217,10 @@ fn help_and_version_go_to_stdout_and_open_nothing() {
     scene.call("--version").stdout(version).run();
     assert_eq!(scene.state_files(), Vec::<String>::new());
 }
+
+#[test]
+fn a_claim_that_hangs_on_nothing_is_refused_with_what_it_could_hang_on() {
+    let scene = Scene::new();
+    refused(&scene, scene.call("begin k"), &["--pid $$", "--claim-ttl 1h"]);
+    refused(&scene, scene.call("begin k --format json"), &["--pid $$"]);
+}
