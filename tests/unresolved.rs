@@ -104,3 +104,11 @@ fn something_else_under_an_interrupted_key_is_a_mismatch() {
     call.status(65).note(&["argv"]).run();
     assert_eq!(scene.runs(), 1);
 }
+
+#[test]
+fn what_a_person_decides_is_told_in_no_document() {
+    let scene = Scene::new();
+    scene.interrupted("k --on-crash stop");
+    scene.call("complete k --unresolved --json").status(64).note(&["--json"]).run();
+    assert_eq!(scene.state("k"), "interrupted");
+}

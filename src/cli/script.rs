@@ -102,7 +102,7 @@ pub struct CompleteArgs {
     pub token: TokenArgs,
 
     /// Instead of a token: settle an attempt whose holder died without recording an outcome
-    #[arg(long, conflicts_with_all = ["token", "result", "ttl", "per", "validate", "upsert_missing"])]
+    #[arg(long, conflicts_with_all = ["token", "result", "ttl", "per", "validate", "upsert_missing", "json"])]
     pub unresolved: bool,
 
     /// The exit status to record: every call gets it from then on, a failure too
