@@ -70,7 +70,7 @@ pub struct Global {
     #[arg(short, long, global = true)]
     pub verbose: bool,
 
-    /// Append one JSON line for each `once` and `lease` to this file
+    /// Append one JSON line for each `once`, `lease` and `step` to this file
     #[arg(long, global = true, env = "DOUBLETAP_LOG", value_name = "FILE", value_parser = values::log(), value_hint = ValueHint::FilePath)]
     pub log: Option<LogPlace>,
 

@@ -172,13 +172,16 @@ fn every_exit_status_is_in_the_overview_and_none_that_does_not_exist() {
 #[test]
 fn every_field_of_a_document_is_in_the_page_of_its_verb_and_no_other() {
     let scene = Scene::new();
-    scene.once("k").command(["true"]).run();
+    scene.once("k").sh(r#""$BIN" step s -- true"#).run();
     let (pages, document) = (pages(), scene.json("show k --json"));
     let page = &pages["man/doubletap-show.1"];
     let fields = set(document["attempts"][0].as_object().unwrap().keys());
     assert_nothing_in(&both_ways("man/doubletap-show.1", "field", &tags(page, "JSON"), &fields));
+    let mut of_steps = set(document["steps"][0].as_object().unwrap().keys());
+    of_steps.retain(|field| !fields.contains(field));
+    assert_eq!(of_steps, set(["name"]), "a step has the fields of an attempt, and its name");
     let bold = bold_words_of(page);
-    for field in document.as_object().unwrap().keys() {
+    for field in document.as_object().unwrap().keys().chain(&of_steps) {
         assert!(bold.contains(field), "man/doubletap-show.1 lacks {field}");
     }
     let bold = bold_words_of(&pages["man/doubletap-prune.1"]);

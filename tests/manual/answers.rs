@@ -1,5 +1,5 @@
-//! What `stats` and `doctor` print for programs, and their pages: the fields of the
-//! documents, the metrics, and the names of the checks.
+//! What `stats`, `doctor` and the verbs for scripts print for programs, and their pages:
+//! the fields of the documents, the words, the metrics, and the names of the checks.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,8 @@ use crate::support::{Metrics, Scene};
 
 const STATS: &str = "man/doubletap-stats.1";
 const DOCTOR: &str = "man/doubletap-doctor.1";
+const BEGIN: &str = "man/doubletap-begin.1";
+const COMPLETE: &str = "man/doubletap-complete.1";
 
 /// More namespaces, prefixes and sources than are told apart.
 fn crowd() -> Scene {
@@ -97,4 +99,92 @@ fn every_field_and_every_check_of_doctor_is_in_its_page_and_no_other() {
     let checks = checkups.iter().flat_map(|of| of.document["checks"].as_array().unwrap());
     let names = set(checks.map(|check| check["name"].as_str().unwrap()));
     assert_nothing_in(&both_ways(DOCTOR, "check", &subjects(DOCTOR, "CHECKS"), &names));
+}
+
+/// The words in quotes of the entry about a document's status.
+fn documented_words(file: &str) -> BTreeSet<String> {
+    let pages = pages();
+    let entries = entries(&pages[file], "JSON");
+    let status = entries.iter().find(|entry| plain(&entry.tag) == "status").unwrap();
+    let body = plain(&status.body);
+    let words = body.split('\u{201c}').skip(1);
+    set(words.map(|rest| rest.split('\u{201d}').next().unwrap()))
+}
+
+/// What a verb with a document says, however it ends.
+fn document(scene: &Scene, words: &str) -> Value {
+    let printed = scene.call(words).unchecked().run();
+    serde_json::from_slice(&printed.stdout)
+        .unwrap_or_else(|why| panic!("{words}: {why}: {}", printed.complaint()))
+}
+
+/// The token of a claim, made with the words of a line.
+fn token(scene: &Scene, words: &str) -> String {
+    let done = scene.call(words).any_stdout().any_stderr().run();
+    done.text().trim_end().to_owned()
+}
+
+/// A claim whose process is gone.
+fn gone(scene: &Scene, words: &str) -> String {
+    let call = format!(r#""$BIN" {words} --pid $$"#);
+    let done = scene.shell(&call).any_stdout().run();
+    done.text().trim_end().to_owned()
+}
+
+#[test]
+fn every_field_and_word_of_a_claim_is_in_the_page_of_begin_and_no_other() {
+    let scene = Scene::new();
+    scene.once("done").command(["true"]).run();
+    token(&scene, "begin held --claim-ttl 1h");
+    gone(&scene, "begin gone");
+    let answers = [
+        "begin new --claim-ttl 1h",
+        "begin held --claim-ttl 1h",
+        "begin done --claim-ttl 1h",
+        "begin gone --claim-ttl 1h --on-crash stop",
+        "acquire name --ttl 1h",
+    ];
+    let mut documents: Vec<Value> =
+        answers.map(|words| document(&scene, &format!("{words} --format json"))).to_vec();
+    let claim = token(&scene, "begin settled --claim-ttl 1h");
+    scene.call(&format!("complete settled --token {claim}")).run();
+    documents.push(document(&scene, "begin settled --claim-ttl 1h --format json"));
+    let words = set(documents.iter().map(|document| document["status"].as_str().unwrap()));
+    assert_nothing_in(&both_ways(BEGIN, "status", &documented_words(BEGIN), &words));
+    for document in &documents {
+        let documented = documented_fields(BEGIN);
+        assert_nothing_in(&both_ways(BEGIN, "field", &documented, &fields_of(document)));
+    }
+}
+
+#[test]
+fn every_field_and_word_of_what_became_of_a_claim_is_in_the_page_of_complete_and_no_other() {
+    let scene = Scene::new();
+    let claims: Vec<String> = ["a", "b", "c", "d"]
+        .map(|key| token(&scene, &format!("begin {key} --claim-ttl 1h")))
+        .to_vec();
+    let [a, b, c, d] = &claims[..] else { unreachable!() };
+    let lease = token(&scene, "acquire l --ttl 1h");
+    let over = gone(&scene, "begin e");
+    scene.call("forget d --force").run();
+    scene.write("result", "");
+    let documents = [
+        format!("renew --token {a}"),
+        format!("assert --token {a}"),
+        format!("complete a --token {a}"),
+        format!("fail a --token {a}"),
+        format!("fail b --token {b}"),
+        format!("complete c --token {c} --result result --validate false"),
+        format!("complete d --token {d}"),
+        format!("release l --token {lease}"),
+        format!("assert --token {over}"),
+        format!("complete nothing --token {over}"),
+    ]
+    .map(|words| document(&scene, &format!("{words} --json")));
+    let words = set(documents.iter().map(|document| document["status"].as_str().unwrap()));
+    assert_nothing_in(&both_ways(COMPLETE, "status", &documented_words(COMPLETE), &words));
+    for document in &documents {
+        let documented = documented_fields(COMPLETE);
+        assert_nothing_in(&both_ways(COMPLETE, "field", &documented, &fields_of(document)));
+    }
 }
