@@ -21,6 +21,13 @@
 //! the same way, captures nothing, and ends its command before its own time is
 //! over ([`process::tenure`]). Whether another holder lives is asked of the kernel ([`process::live`]), through a
 //! trait that stores are handed.
+//!
+//! A script that cannot be wrapped goes the same way in two calls. [`commands::begin`] and
+//! [`commands::acquire`] claim, hand the token over and end, and the claim hangs on a process or
+//! on time ([`claim::holder::Tie`]); [`commands::complete`], [`commands::fail`] and
+//! [`commands::release`] find it again by its token, as a claim that has to be spent. A step is
+//! a `once` whose namespace is its operation's alone ([`claim::key::Kind`]), and which asks
+//! with every claim whether the attempt that it belongs to still holds its own.
 
 pub mod claim;
 pub mod cli;
