@@ -113,3 +113,18 @@ fn a_key_that_stands_for_two_deeds_does_only_the_first() {
         assert_eq!((scene.runs(), scene.read("reports").len()), (1, reports), "{text}");
     }
 }
+
+#[test]
+fn an_eval_of_nothing_succeeds_and_an_assignment_of_nothing_does_not() {
+    let [bad, good] = pair("An eval that succeeds where there is no doubletap");
+    for (text, runs) in [(bad, 2), (good, 1)] {
+        let scene = Scene::new();
+        script(&scene, "import.sh", "echo >>runs");
+        scene.shell(&text).run();
+        scene.shell(&text).status(10).run();
+        assert_eq!((scene.runs(), &*scene.state("import")), (1, "done"), "{text}");
+        std::fs::remove_file(scene.bin().join("doubletap")).unwrap();
+        scene.shell(&text).status(127).any_stderr().run();
+        assert_eq!(scene.runs(), runs, "{text}");
+    }
+}

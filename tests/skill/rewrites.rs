@@ -171,3 +171,56 @@ fn five_callers_run_it_once_and_all_get_its_output() {
     scene.shell(&text).stdout("report\n".repeat(5)).run();
     assert_eq!(scene.runs(), 1);
 }
+
+/// A deploy of two parts; the second one ends with what is in `upload`.
+fn parts(scene: &Scene) {
+    scene.write("upload", "0");
+    script(scene, "migrate.sh", "echo migrate $version >>runs");
+    script(scene, "upload.sh", "echo upload $version >>runs; exit $(cat upload)");
+}
+
+#[test]
+fn marks_between_the_parts_of_a_script_stop_the_next_release_and_steps_do_not() {
+    let [bad, good] = pair("Marker files between the parts of a script");
+    for (text, second) in [(bad, ""), (good, "migrate 2\nupload 2\n")] {
+        let scene = Scene::new();
+        let deploy = |version: &str| scene.shell(&text).env("version", version);
+        parts(&scene);
+        scene.write("upload", "4");
+        deploy("1").status(4).run();
+        scene.write("upload", "0");
+        deploy("1").run();
+        deploy("1").run();
+        assert_eq!(scene.read("runs"), "migrate 1\nupload 1\nupload 1\n", "{text}");
+        scene.write("runs", "");
+        deploy("2").run();
+        assert_eq!(scene.read("runs"), second, "{text}");
+    }
+}
+
+#[test]
+fn a_script_that_says_it_runs_says_so_for_ever_when_it_is_killed_and_a_claim_does_not() {
+    let [bad, good] = pair("A script that cannot be wrapped");
+    let scene = Scene::new();
+    script(&scene, "import.sh", SLOW);
+    let (first, _) = racers(&scene, &bad);
+    scene.kill_everybody();
+    drop(first);
+    script(&scene, "import.sh", QUICK);
+    scene.shell(&bad).status(75).run();
+    assert_eq!(scene.runs(), 1, "nobody runs, and nobody may");
+
+    let scene = Scene::new();
+    script(&scene, "import.sh", SLOW);
+    let (first, second) = racers(&scene, &good);
+    second.status(75).note(&["import", "busy"]).run();
+    scene.kill_everybody();
+    drop(first);
+    script(&scene, "import.sh", "echo >>runs; exit 4");
+    scene.shell(&good).status(4).note(&["import", "interrupted"]).run();
+    script(&scene, "import.sh", QUICK);
+    scene.shell(&good).run();
+    scene.shell(&good).run();
+    assert_eq!(scene.runs(), 3);
+    scene.call("logs import").stdout("report\n").run();
+}
