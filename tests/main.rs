@@ -7,6 +7,9 @@ mod support;
 
 mod advice;
 mod architecture;
+mod begin;
+mod begin_formats;
+mod begin_refused;
 mod campaign;
 mod completions;
 mod contract;
