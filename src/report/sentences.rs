@@ -8,7 +8,7 @@ use crate::claim::attempt::{Attempt, OutputSummary, State};
 use crate::claim::decide::{Busy, BusyWhy, Unresolved, UnresolvedWhy};
 use crate::claim::duration::for_people;
 use crate::claim::fingerprint::Fingerprint;
-use crate::claim::holder::{Life, Reach};
+use crate::claim::holder::{Life, Reach, Tie};
 use crate::claim::key::{Key, Kind, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::WallMs;
@@ -70,6 +70,9 @@ impl Topic<'_> {
                     self.holder(attempt)
                 )
             }
+            BusyWhy::Held(life) if is_out_of_sight(attempt, life) => {
+                format!("{key}: busy: held by {}", self.out_of_sight(attempt))
+            }
             BusyWhy::Held(_) => {
                 format!("{key}: busy: held by {}; --wait would wait for it", self.holder(attempt))
             }
@@ -99,8 +102,20 @@ impl Topic<'_> {
     fn awaited(&self, busy: &Busy) -> String {
         match busy.why {
             BusyWhy::Held(Life::Orphaned) => self.orphan(&busy.attempt),
+            BusyWhy::Held(life) if is_out_of_sight(&busy.attempt, life) => {
+                self.out_of_sight(&busy.attempt)
+            }
             _ => self.holder(&busy.attempt),
         }
+    }
+
+    /// A process that nothing can be known of, and whose claim has no end.
+    fn out_of_sight(&self, attempt: &Attempt) -> String {
+        format!(
+            "{}, which cannot be seen from here; if it is gone: {}",
+            self.holder(attempt),
+            self.advise("forget", " --force")
+        )
     }
 
     /// A command that has outlived the doubletap that started it.
@@ -317,6 +332,11 @@ impl Topic<'_> {
             self.key()
         )
     }
+}
+
+/// Whether an attempt is held for ever by a process of which nothing can be known.
+fn is_out_of_sight(attempt: &Attempt, life: Life) -> bool {
+    attempt.tie == Tie::Process && life == Life::Unknown
 }
 
 /// What a command is called by the system, where that is known.
