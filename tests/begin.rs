@@ -180,9 +180,7 @@ fn what_a_running_once_holds_is_busy_and_the_other_way_round() {
 fn what_a_killed_once_left_running_is_ended_before_the_claim_is_told() {
     let scene = Scene::new();
     let _gate = scene.gate();
-    scene.behave(
-        "trap '' TERM; sh -c 'echo $$ >child; read x <gate' & kill -9 $PPID; wait",
-    );
+    scene.behave("trap '' TERM; sh -c 'echo $$ >child; read x <gate' & kill -9 $PPID; wait");
     let call = scene.attempt("k --fingerprint none --claim-ttl 1h");
     call.dies_of(Signal::SIGKILL).run();
     until("its child waits", || scene.read("child").ends_with('\n'));

@@ -10,6 +10,8 @@ mod architecture;
 mod begin;
 mod begin_formats;
 mod begin_refused;
+mod begin_ties;
+mod begin_waits;
 mod campaign;
 mod completions;
 mod contract;
