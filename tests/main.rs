@@ -5,6 +5,7 @@
 
 mod support;
 
+mod acquire;
 mod advice;
 mod architecture;
 mod begin;
@@ -75,6 +76,7 @@ mod prune;
 mod recipes;
 mod record;
 mod refusal;
+mod renew;
 mod replay;
 mod report;
 mod report_files;
@@ -88,6 +90,9 @@ mod spool_trouble;
 mod stats;
 mod stats_log;
 mod statuses;
+mod step;
+mod step_claims;
+mod step_crash;
 mod stopped;
 mod store_fails;
 mod sync_order;
