@@ -181,6 +181,15 @@ pub trait Store: Send {
     /// memory.
     fn spool(&self, owner: &Ownership) -> Spool;
 
+    /// Where a result goes that is read for an attempt which nobody runs. Several may
+    /// read one at once, and only one is recorded.
+    ///
+    /// # Errors
+    /// When no name can be drawn for it.
+    fn draft(&self, owner: &Ownership) -> Result<Spool, StoreError> {
+        Ok(self.spool(owner))
+    }
+
     /// The recorded frames of an attempt, if any: of one that is not completed,
     /// what its spool has so far.
     ///

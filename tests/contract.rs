@@ -4,7 +4,8 @@
 //! A sentence is a function of a [`Stage`](stage::Stage); `every_store!` at the
 //! end of a file turns the ones it names into a test for each store. What only
 //! a file can show is in [`sqlite`], [`sqlite_file`], [`sqlite_lease`],
-//! [`sqlite_spool`], [`sqlite_survey`] and [`sqlite_sweep`].
+//! [`sqlite_spool`], [`sqlite_steps`], [`sqlite_survey`], [`sqlite_sweep`] and
+//! [`sqlite_v2`].
 
 /// Makes one test for each store of each sentence. A new store needs a line
 /// here and a constructor of [`Stage`](stage::Stage) of that name.
@@ -36,16 +37,23 @@ mod owning;
 mod people;
 mod records;
 mod rerunning;
+mod resuming;
 mod settling;
 mod sqlite;
 mod sqlite_file;
 mod sqlite_lease;
 mod sqlite_spool;
+mod sqlite_steps;
 mod sqlite_survey;
 mod sqlite_sweep;
+mod sqlite_v2;
 mod stage;
+mod step_sweeping;
+mod steps;
 mod surveying;
 mod sweeping;
 mod sweeping_alike;
 mod taking_over;
 mod thinning;
+mod ties;
+mod upserting;

@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use rusqlite::Connection;
+
 use crate::support::damage::mode;
 use crate::support::{BIN, Call, Scene};
 
@@ -112,4 +114,26 @@ fn an_ordinary_user_runs_and_replays() {
         call.stdout(format!("{SOMEBODY}\n")).run();
     }
     assert_eq!(scene.read("ordinary"), "run\n");
+}
+
+#[test]
+#[ignore = "needs root and util-linux: cargo test -- --ignored"]
+fn root_reads_another_users_store_of_an_older_version_and_changes_nothing() {
+    let scene = Scene::new();
+    let owner: u32 = SOMEBODY.parse().unwrap();
+    std::os::unix::fs::chown(scene.state_folder(), Some(owner), Some(owner)).unwrap();
+    let store = Connection::open(scene.store()).unwrap();
+    store.execute_batch(include_str!("data/v1.sql")).unwrap();
+    store.close().unwrap();
+    std::os::unix::fs::chown(scene.store(), Some(owner), Some(owner)).unwrap();
+    mode(&scene.store(), 0o600);
+    let (before, bytes) = (inventory(&scene), fs::read(scene.store()).unwrap());
+    assert_eq!(scene.json("list --json").as_array().map(Vec::len), Some(5));
+    assert_eq!(scene.json("stats --json")["attempts"]["count"], 6);
+    assert_eq!(scene.state("done"), "expired");
+    let call = scene.call("logs done").status(125).stdout("hello\n");
+    call.note(&["6 of its 13 bytes"]).run();
+    scene.call("begin k --claim-ttl 1h").status(125).note(&["store.db"]).run();
+    assert_eq!(inventory(&scene), before);
+    assert!(fs::read(scene.store()).unwrap() == bytes, "its bytes changed");
 }

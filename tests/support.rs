@@ -5,6 +5,7 @@
 //! Nothing here knows how `doubletap` is built inside; it sees files, processes and
 //! what the design page documents.
 
+mod by_hand;
 mod call;
 mod checkup;
 pub(crate) mod counting;
@@ -20,6 +21,7 @@ mod scene;
 mod stand_in;
 mod terminal;
 
+pub(crate) use by_hand::token_of;
 pub(crate) use call::{Call, input as input_of};
 pub(crate) use expect::Done;
 pub(crate) use gate::Gate;

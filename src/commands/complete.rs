@@ -111,7 +111,7 @@ impl Completing<'_> {
         let context = self.settling.context;
         let attempt = claim.attempt().clone();
         let calendar = calendar(&self.args.keep)?;
-        let output = self.result(&store.spool(&claim.ownership()))?;
+        let output = self.result(&store.draft(&claim.ownership())?)?;
         let validity = match self.validate(&attempt, output.as_ref())? {
             Ok(validity) => validity,
             Err(ending) => return Ok(ending),

@@ -289,7 +289,43 @@ mod locks {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use super::super::clock::SystemClock;
+    use super::super::host;
     use super::*;
+    use crate::claim::attempt::State;
+    use crate::claim::holder::{PidNamespace, StartTime};
+    use crate::claim::samples::attempt;
+
+    /// What is known of the holder of a claim that hangs on this, if he is this.
+    fn life(tie: Tie, change: impl FnOnce(&mut Holder)) -> Option<Life> {
+        let clock = SystemClock::default();
+        let mut holder = host::ourselves(&clock);
+        change(&mut holder);
+        let held = Attempt { holder, tie, ..attempt(1, State::Running) };
+        LiveFile::beside(Path::new("/nonexistent/store.db"), clock.boot_id().clone())
+            .probe(&held)
+            .ok()
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_pid_its_start_its_namespace_and_its_boot() {
+        for tie in [Tie::Process, Tie::Both] {
+            assert_eq!(life(tie, |_| ()), Some(Life::Alive));
+            let other = |holder: &mut Holder| holder.start = StartTime(holder.start.0 + 1);
+            assert_eq!(life(tie, other), Some(Life::Gone), "its pid is used again");
+            let other = |holder: &mut Holder| holder.pid_namespace = PidNamespace(1);
+            assert_eq!(life(tie, other), Some(Life::Unknown));
+            let other = |holder: &mut Holder| holder.boot_id = BootId("earlier".into());
+            assert_eq!(life(tie, other), Some(Life::Gone));
+        }
+    }
+
+    #[test]
+    fn of_a_claim_for_a_time_nothing_is_known_until_the_machine_starts_again() {
+        assert_eq!(life(Tie::Time, |_| ()), Some(Life::Unknown));
+        let other = |holder: &mut Holder| holder.boot_id = BootId("earlier".into());
+        assert_eq!(life(Tie::Time, other), Some(Life::Gone));
+    }
 
     #[test]
     fn a_trial_of_the_locks_sees_them_and_makes_no_file() {

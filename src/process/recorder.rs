@@ -220,9 +220,13 @@ impl Recorder {
             Some(Spooled { file, written, .. }) => Frames::File(Arc::new(file), written.length),
             None => Frames::Bytes(self.pending.into_bytes()),
         };
+        let draft = match (self.spool, &frames) {
+            (Spool::Draft(path), Frames::File(..)) => Some(path),
+            _ => None,
+        };
         let trouble = self.trouble.filter(|_| summary.extent == Extent::Truncated);
         Recording {
-            output: Output { frames, summary },
+            output: Output { frames, summary, draft },
             trouble: trouble.map(|why| why.to_string()),
         }
     }

@@ -16,6 +16,9 @@ pub struct Output {
     pub frames: Frames,
     /// How much it is, and whether it is all.
     pub summary: OutputSummary,
+    /// The name of its file, if that is to get the attempt's own name when it is
+    /// recorded.
+    pub draft: Option<PathBuf>,
 }
 
 /// Output in the form in which it is kept (see `process::frames`).
@@ -56,6 +59,9 @@ impl Frames {
 pub enum Spool {
     /// A file of this name, in which others can look meanwhile.
     Named(PathBuf),
+    /// A file of this name, beside others that are written for the same attempt: one of
+    /// them is recorded.
+    Draft(PathBuf),
     /// A file that nobody else can reach and that goes with its owner.
     Unnamed,
 }
@@ -67,7 +73,7 @@ impl Spool {
     /// When it cannot be made, or is there already.
     pub fn create(&self) -> io::Result<File> {
         match self {
-            Self::Named(path) => {
+            Self::Named(path) | Self::Draft(path) => {
                 let mut options = OpenOptions::new();
                 let file =
                     options.read(true).write(true).create_new(true).mode(0o600).open(path)?;
@@ -81,7 +87,7 @@ impl Spool {
 
     /// Removes the file, as far as that can be done.
     pub fn remove(&self) {
-        if let Self::Named(path) = self {
+        if let Self::Named(path) | Self::Draft(path) = self {
             // One that is left all the same is removed by prune.
             let _ = fs::remove_file(path);
         }

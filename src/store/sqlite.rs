@@ -192,6 +192,11 @@ impl Store for SqliteStore {
         Spool::Named(spool::path(&self.path, owner.fence, &owner.token))
     }
 
+    fn draft(&self, owner: &Ownership) -> Result<Spool, StoreError> {
+        let own = super::row::nobodys_token()?;
+        Ok(Spool::Draft(spool::draft(&self.path, owner.fence, &owner.token, &own)))
+    }
+
     fn output(&mut self, fence: Fence) -> Result<Option<Frames>, StoreError> {
         self.read_output(fence)
     }

@@ -54,5 +54,5 @@ pub(super) fn with_spooled(spool: &Spool, frames: &[u8], completion: Completion)
 
 fn output_of(frames: Frames, completion: Completion) -> Completion {
     let summary = OutputSummary { bytes: frames.length(), extent: Extent::Whole };
-    Completion { output: Some(Output { frames, summary }), ..completion }
+    Completion { output: Some(Output { frames, summary, draft: None }), ..completion }
 }

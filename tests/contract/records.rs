@@ -91,7 +91,7 @@ fn no_output_is_not_the_same_as_an_empty_one(stage: &mut Stage) {
 fn an_output_that_was_cut_short_says_so(stage: &mut Stage) {
     let claim = stage.won("k");
     let summary = OutputSummary { bytes: 1, extent: Extent::Truncated };
-    let output = Some(Output { frames: Frames::Bytes(b"ab".to_vec()), summary });
+    let output = Some(Output { frames: Frames::Bytes(b"ab".to_vec()), summary, draft: None });
     stage.complete(claim, &Completion { output, ..recorded() });
     assert_eq!(stage.replay("k").end.unwrap().output, Some(summary));
 }

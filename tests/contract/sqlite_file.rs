@@ -18,7 +18,7 @@ use super::people::ManualClock;
 use super::stage::{DAY, LEASE, Stage, open};
 
 /// A store with every kind of row, as version 1 of the schema had them.
-const VERSION_1: &str = include_str!("../data/v1.sql");
+pub(super) const VERSION_1: &str = include_str!("../data/v1.sql");
 
 /// Makes a file in the folder, as another program would.
 fn file(folder: &TempDir, sql: &str) -> PathBuf {
@@ -31,8 +31,15 @@ fn file(folder: &TempDir, sql: &str) -> PathBuf {
 }
 
 /// A stage whose store is the file of the fixture.
-fn stage_with(fixture: &str) -> Stage {
-    let mut stage = Stage::sqlite();
+pub(super) fn stage_with(fixture: &str) -> Stage {
+    let mut stage = stage_before(fixture);
+    stage.store = Box::new(open(&stage.path(), LEASE, &stage.clock));
+    stage
+}
+
+/// A stage with the file of the fixture, which nobody has opened yet.
+pub(super) fn stage_before(fixture: &str) -> Stage {
+    let stage = Stage::sqlite();
     for suffix in ["db", "db-wal", "db-shm"] {
         let _ = fs::remove_file(stage.path().with_extension(suffix));
     }
@@ -40,7 +47,6 @@ fn stage_with(fixture: &str) -> Stage {
     connection.execute_batch(fixture).unwrap();
     connection.close().unwrap();
     fs::set_permissions(stage.path(), Permissions::from_mode(0o600)).unwrap();
-    stage.store = Box::new(open(&stage.path(), LEASE, &stage.clock));
     stage
 }
 
@@ -163,7 +169,7 @@ fn the_rows_of_a_version_1_store_are_read() {
 }
 
 /// Every column of every table and index.
-fn columns(path: &Path) -> Vec<(String, String, String, bool)> {
+pub(super) fn columns(path: &Path) -> Vec<(String, String, String, bool)> {
     let connection = Connection::open(path).unwrap();
     let mut statement = connection
         .prepare(

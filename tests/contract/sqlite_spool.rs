@@ -92,6 +92,42 @@ fn prune_spares_the_files_of_what_runs_or_was_interrupted() {
 }
 
 #[test]
+fn prune_spares_a_draft_as_long_as_its_attempt_runs() {
+    let mut stage = Stage::sqlite();
+    let claim = stage.won("k");
+    let draft = |stage: &Stage| stage.store.draft(&claim.ownership()).unwrap();
+    for _ in 0..2 {
+        draft(&stage).create().unwrap();
+    }
+    sweep(&mut stage);
+    assert_eq!(spools(&stage).len(), 2);
+    assert_eq!(stage.output(claim.attempt().fence), None, "a draft is nobody's output");
+    stage.complete(claim, &recorded());
+    stage.sweep(&older_than(DAY));
+    assert_eq!(spools(&stage), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_draft_that_is_recorded_takes_the_place_of_what_came_to_nothing() {
+    let mut stage = Stage::sqlite();
+    for (size, files) in [(SMALL, 0), (LARGE, 1)] {
+        let claim = stage.won(&format!("{size}"));
+        let fence = claim.attempt().fence;
+        spool_of(&stage, &claim).create().unwrap();
+        let Spool::Draft(path) = stage.store.draft(&claim.ownership()).unwrap() else {
+            panic!("it has no name of its own")
+        };
+        let draft = Spool::Draft(path.clone());
+        let mut completion = with_spooled(&draft, &vec![7; size], recorded());
+        completion.output.as_mut().unwrap().draft = Some(path.clone());
+        stage.complete(claim, &completion);
+        assert_eq!(stage.output(fence), Some(vec![7; size]));
+        assert!(!path.exists());
+        assert_eq!(spools(&stage).len(), files);
+    }
+}
+
+#[test]
 fn prune_removes_files_that_nobody_speaks_for_and_leaves_those_of_others_alone() {
     let mut stage = Stage::sqlite();
     done(&mut stage, "k", 1);

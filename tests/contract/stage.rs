@@ -23,7 +23,7 @@ use doubletap::store::{
 };
 use tempfile::TempDir;
 
-use super::completion::{failed, recorded};
+use super::completion::{failed, recorded, with_output};
 use super::people::{ManualClock, Witness};
 
 /// The lease of every claim, unless a sentence says otherwise.
@@ -137,6 +137,41 @@ impl Stage {
             Answer::Won(claim) => claim,
             Answer::Not(why) => panic!("{key} was not won: {why:?}"),
         }
+    }
+
+    /// Wins what is asked for, for a script: the claim hangs on this.
+    #[track_caller]
+    pub(super) fn win_tied(&mut self, request: &Request, tie: Tie) -> Claim {
+        let claimant = Claimant { tie, ..claimant(&self.clock) };
+        match self.store.claim(request, &claimant, &mut self.witness).unwrap() {
+            Answer::Won(claim) => claim,
+            Answer::Not(why) => panic!("{} was not won: {why:?}", request.subject.key),
+        }
+    }
+
+    /// Wins `key` for a script of whom this is known.
+    #[track_caller]
+    pub(super) fn begun(&mut self, key: &str, tie: Tie, life: Life) -> Claim {
+        let request = self.request(key);
+        let claim = self.win_tied(&request, tie);
+        self.witness.says(claim.attempt().fence, life);
+        claim
+    }
+
+    /// A request for the step of this name of the attempt that a claim is.
+    pub(super) fn step(&mut self, of: &Claim, name: &str) -> Request {
+        let subject = step_of(of, name);
+        Request { subject, parent: Some(of.ownership()), ..self.request(name) }
+    }
+
+    /// Runs a step, whose output is its name, to this end.
+    #[track_caller]
+    pub(super) fn stepped(&mut self, of: &Claim, name: &str, completion: Completion) -> Attempt {
+        let request = self.step(of, name);
+        let claim = self.win(&request);
+        let subject = claim.subject().clone();
+        self.complete(claim, &with_output(name.as_bytes(), completion));
+        self.store.chain(&subject).unwrap().remove(0)
     }
 
     /// Wins `key` for a `--rerun`.
@@ -279,6 +314,11 @@ pub(super) fn subject_in(namespace: &str, key: &str) -> Subject {
         namespace: Namespace::new(namespace).unwrap(),
         key: Key::new(key).unwrap(),
     }
+}
+
+/// The step of this name of the operation that a claim is an attempt of.
+pub(super) fn step_of(claim: &Claim, name: &str) -> Subject {
+    Subject::step(claim.attempt().operation, Key::new(name).unwrap())
 }
 
 /// A sweep of everything that ended longer ago than `older_than`, with what is

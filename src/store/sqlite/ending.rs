@@ -1,5 +1,6 @@
 //! What an owner writes: what its command is, that it lives, how it ended.
 
+use std::fs;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -92,6 +93,7 @@ impl SqliteStore {
         };
         self.wrote_much |= inside.as_ref().is_some_and(|frames| frames.len() > MUCH);
         let mut dropped = None;
+        let (path, draft) = (&self.path.clone(), output.and_then(|output| output.draft.as_deref()));
         let written = self.write(sync, limit, |step, now| {
             dropped = None;
             if let Some(parent) = claim.attempt().parent
@@ -114,6 +116,9 @@ impl SqliteStore {
                     [owner.fence.0],
                 )?;
             }
+            if let (true, Some(draft), None) = (mine, draft, &inside) {
+                spool::adopt(path, draft, &spool::path(path, owner.fence, &owner.token))?;
+            }
             if let (true, Some(frames)) = (mine, &inside) {
                 step.execute(
                     "INSERT INTO output (fence, frames) VALUES (?, ?)",
@@ -127,6 +132,10 @@ impl SqliteStore {
         });
         if let (Ok(_), Some((fence, token))) = (&written, dropped) {
             self.remove_spool(fence, token);
+        }
+        if let (Ok(_), Some(draft)) = (&written, draft) {
+            // One that is left all the same is removed by prune.
+            let _ = fs::remove_file(draft);
         }
         let spooled = output.is_some_and(|output| matches!(output.frames, Frames::File(..)));
         if matches!(written, Ok(Owned::Yes)) && spooled && inside.is_some() {

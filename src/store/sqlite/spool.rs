@@ -35,12 +35,43 @@ pub(super) fn path(store: &Path, fence: Fence, token: &Token) -> PathBuf {
     place::beside(store, &format!("-{}-{token}{SUFFIX}", fence.0))
 }
 
+/// A file of a result that is read for an attempt. Others may read theirs meanwhile, so
+/// it has a name of its own until it is recorded.
+pub(super) fn draft(store: &Path, fence: Fence, token: &Token, own: &Token) -> PathBuf {
+    place::beside(store, &format!("-{}-{token}.{own}{SUFFIX}", fence.0))
+}
+
+/// Gives a draft the attempt's own name, too. Under the lock nobody else does, so what
+/// has that name now was left by somebody who came to nothing.
+pub(super) fn adopt(store: &Path, draft: &Path, path: &Path) -> Result<(), StoreError> {
+    let adopted = match fs::remove_file(path) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
+        _ => fs::hard_link(draft, path),
+    };
+    adopted.and_then(|()| place::sync_folder(&place::folder_of(store))).map_err(|why| {
+        StoreError::new(Trouble::Other, format!("the output {}: {why}", path.display()))
+    })
+}
+
+/// What a file is to the attempt that its name says it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Its output.
+    Output,
+    /// What may become that.
+    Draft,
+}
+
 /// The attempt that a file of this name belongs to, if it is one of ours.
-fn attempt_of(name: &OsStr, store: &OsStr) -> Option<(Fence, Token)> {
+fn attempt_of(name: &OsStr, store: &OsStr) -> Option<(Fence, Token, Role)> {
     let rest = name.as_bytes().strip_prefix(store.as_bytes())?;
     let rest = str::from_utf8(rest).ok()?;
     let (fence, token) = rest.strip_prefix('-')?.strip_suffix(SUFFIX)?.split_once('-')?;
-    Some((Fence(fence.parse().ok()?), Token::parse(token)?))
+    let (token, role) = match token.split_once('.') {
+        Some((token, own)) => Token::parse(own).map(|_| (token, Role::Draft))?,
+        None => (token, Role::Output),
+    };
+    Some((Fence(fence.parse().ok()?), Token::parse(token)?, role))
 }
 
 /// A file of an output, and the attempt that its name says it belongs to.
@@ -51,6 +82,8 @@ pub(super) struct SpoolFile {
     fence: Fence,
     /// The attempt's token.
     token: Token,
+    /// What it is to it.
+    role: Role,
 }
 
 /// What is to be written into the tables for an output; nothing for one whose
@@ -140,19 +173,20 @@ impl SqliteStore {
         // A folder that cannot be listed holds nothing that can be removed.
         let Ok(entries) = fs::read_dir(place::folder_of(&self.path)) else { return Vec::new() };
         let found = entries.flatten().filter_map(|entry| {
-            let (fence, token) = attempt_of(&entry.file_name(), store)?;
-            Some(SpoolFile { path: entry.path(), fence, token })
+            let (fence, token, role) = attempt_of(&entry.file_name(), store)?;
+            Some(SpoolFile { path: entry.path(), fence, token, role })
         });
         found.collect()
     }
 
-    /// Whether a file holds what is nowhere else.
+    /// Whether a file holds what is nowhere else; or may, while it is a draft.
     pub(super) fn is_needed(&self, spool: &SpoolFile) -> Result<bool, StoreError> {
         self.read(|connection| {
             connection.query_row(
-                "SELECT EXISTS (SELECT 1 FROM attempt WHERE fence = ?1 AND token = ?2)
+                "SELECT EXISTS (SELECT 1 FROM attempt
+                        WHERE fence = ?1 AND token = ?2 AND (NOT ?3 OR state = 'running'))
                     AND NOT EXISTS (SELECT 1 FROM output WHERE fence = ?1)",
-                params![spool.fence.0, spool.token.0],
+                params![spool.fence.0, spool.token.0, spool.role == Role::Draft],
                 |row| row.get(0),
             )
         })
@@ -168,7 +202,10 @@ mod tests {
         let token = Token([0xAB; 16]);
         let path = path(Path::new("/state/a b.db"), Fence(17), &token);
         let name = path.file_name().unwrap();
-        assert_eq!(attempt_of(name, "a b.db".as_ref()), Some((Fence(17), token)));
+        assert_eq!(attempt_of(name, "a b.db".as_ref()), Some((Fence(17), token, Role::Output)));
+        let path = draft(Path::new("/state/a b.db"), Fence(17), &token, &Token([1; 16]));
+        let name = path.file_name().unwrap();
+        assert_eq!(attempt_of(name, "a b.db".as_ref()), Some((Fence(17), token, Role::Draft)));
         assert_eq!(attempt_of(name, "b.db".as_ref()), None);
     }
 

@@ -226,14 +226,16 @@ impl Row {
     }
 }
 
-/// The next places of the index.
+/// The next places of the index: of the table, which has it, where a view stands for a
+/// newer one.
 fn places(
     connection: &Connection,
     namespace: Option<&Namespace>,
     after: &Place,
 ) -> rusqlite::Result<Vec<Place>> {
     let mut statement = connection.prepare_cached(
-        "SELECT kind, namespace, key, generation, fence FROM attempt INDEXED BY attempt_chain
+        "SELECT kind, namespace, key, generation, fence
+         FROM main.attempt INDEXED BY attempt_chain
          WHERE (kind, namespace, key, generation) > (:kind, :after, :key, :generation)
             AND kind <> 'step' AND (:namespace IS NULL OR namespace = :namespace)
          ORDER BY kind, namespace, key, generation LIMIT :limit",
