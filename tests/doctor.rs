@@ -249,7 +249,7 @@ fn a_long_log_is_worth_a_note() {
     somebody
         .execute_batch(
             "PRAGMA wal_autocheckpoint = 0;
-             BEGIN; CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(5000000));
+             BEGIN; CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(9000000));
              DROP TABLE large; COMMIT",
         )
         .unwrap();

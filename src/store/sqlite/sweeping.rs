@@ -18,8 +18,10 @@ use crate::claim::key::Namespace;
 use crate::claim::time::Now;
 use crate::store::{Promised, StoreError, Sweep, SweepMode, Swept};
 
-/// How long one lock is held, as far as that can be foreseen.
-pub(super) const HELD: Duration = Duration::from_millis(15);
+/// How long one lock is held, as far as that can be foreseen [measured: beside a prune of
+/// a million keys a fresh run took 17 ms, 44 at the 99th percentile and 65 at the most; with
+/// 15 ms and a log that is cut to 1 MiB 24, 71 and 87, and the prune took as long].
+pub(super) const HELD: Duration = Duration::from_millis(10);
 
 /// Rows of the first batch, and of any: of the next as many as the last one lets
 /// expect to take that long.

@@ -24,8 +24,8 @@ use crate::store::{Finding, StoreError, Trouble};
 use crate::text::quote;
 
 /// A log of ordinary work has some 200 frames, of 4 KiB or less, at the most, and is cut to
-/// 1 MiB after a large write.
-const LONG_LOG: u64 = 4 << 20;
+/// 4 MiB after a large write.
+const LONG_LOG: u64 = 8 << 20;
 
 /// So many faults are told of.
 const FAULTS: usize = 3;
