@@ -158,8 +158,8 @@ pub trait Store: Send {
     fn expect_end(&mut self) {}
 
     /// Spends a claim: writes how the attempt ended, if it is still the
-    /// owner's, its lease over or not. A step is so only as long as the attempt that it
-    /// belongs to. Durable against power loss when it returns.
+    /// owner's, its lease over or not. What a step has come to is true of its operation,
+    /// whoever has that now. Durable against power loss when it returns.
     ///
     /// # Errors
     /// [`Unrecorded`] gives the claim back when the store cannot be written.

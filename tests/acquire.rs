@@ -124,7 +124,7 @@ fn its_time_ends_the_right_of_a_process_that_lives_on_unharmed() {
     until("its time is over", || scene.acquire("n --ttl 1h -q").unchecked().run().code() == 0);
     assert!(is_alive(script.pid()), "it is not ours to end");
     let call = scene.with_token("release n --json", &late).any_stdout().status(69);
-    let done = call.note(&["n: superseded", "another attempt"]).run();
+    let done = call.note(&["n: superseded", "somebody else has it"]).run();
     let told: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(told["status"], "superseded");
     for verb in ["renew", "renew --claim-ttl 1h", "assert"] {

@@ -96,12 +96,13 @@ fn without_a_fresh_claim_nothing_that_follows_the_eval_is_run() {
 }
 
 #[test]
-fn a_busy_status_of_0_is_told_to_a_shell_as_nothing_to_do_wrong() {
+fn a_busy_status_that_would_pass_for_a_claim_or_a_record_is_refused() {
     let scene = Scene::new();
-    scene.token("k");
-    let script = r#"eval "$("$BIN" begin k --claim-ttl 1h -q -E 0 --format sh)"; echo "status $?"
-        echo "token ${DOUBLETAP_TOKEN-none}""#;
-    scene.shell(script).stdout("status 0\ntoken none\n").run();
+    let script = r#"eval "$("$BIN" begin k --claim-ttl 1h -E 0 --format sh)" && echo work"#;
+    scene.shell(script).status(64).note(&["--conflict-exit-code 0"]).run();
+    scene.begin("k --claim-ttl 1h -E 10").status(64).note(&["--conflict-exit-code 10"]).run();
+    scene.acquire("n --ttl 1h -E 0").status(64).note(&["--conflict-exit-code 0"]).run();
+    assert!(scene.state_files().is_empty(), "it is refused before anything is opened");
 }
 
 #[test]

@@ -132,3 +132,17 @@ fn one_of_many_who_wait_is_fresh_when_the_holder_fails_and_the_others_wait_for_t
     codes.sort_unstable();
     assert_eq!(codes, [0, 10, 10, 10, 10]);
 }
+
+#[test]
+fn whoever_waits_for_a_process_that_goes_claims_nothing() {
+    let scene = Scene::new();
+    let token = scene.token("k");
+    let script = scene.bystander();
+    let pid = script.pid();
+    let waiter = scene.begin(&format!("k --pid {pid} --wait 1h")).status(75);
+    let waiter = waiter.note(&["k: process", "is gone"]).spawn();
+    crate::support::processes::destroy(pid);
+    waiter.finish();
+    scene.with_token("fail k", &token).run();
+    assert_eq!(scene.json("show k --json")["attempts"].as_array().unwrap().len(), 1);
+}

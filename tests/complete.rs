@@ -238,3 +238,28 @@ fn a_record_is_good_until_its_period_ends() {
     call.status(64).note(&["Nowhere/Land"]).run();
     assert_eq!(scene.state("other"), "running");
 }
+
+#[test]
+fn a_command_does_not_give_back_what_its_own_doubletap_holds() {
+    let scene = Scene::new();
+    for verb in ["complete k", "fail k"] {
+        let script = format!(r#""$BIN" {verb}; echo "status $?"; exit 3"#);
+        let call = scene.once("k").sh(&script).stdout("status 64\n").status(3);
+        call.note(&["k: it is held by the doubletap that runs its command"]).run();
+    }
+    for verb in ["release n", "renew --claim-ttl 2s"] {
+        let script = format!(r#""$BIN" {verb}; echo "status $?""#);
+        let call = scene.lease("n").sh(&script).stdout("status 64\n");
+        call.note(&["n: it is held by the doubletap that runs its command"]).run();
+    }
+}
+
+#[test]
+fn a_name_held_within_an_operation_does_not_hide_its_token() {
+    let scene = Scene::new();
+    let script = r#"eval "$("$BIN" begin k --pid $$ --format sh)"
+        eval "$("$BIN" acquire n --ttl 1h --pid $$ --format sh)"
+        "$BIN" step a -- true && "$BIN" complete k && "$BIN" release n"#;
+    scene.shell(script).run();
+    assert_eq!((scene.state("k"), scene.lease_state("n")), ("done".into(), "released".into()));
+}

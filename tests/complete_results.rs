@@ -218,3 +218,23 @@ fn a_result_that_is_still_being_written_is_waited_for() {
     until("it is recorded", || scene.state("k") == "done");
     scene.begin("k --claim-ttl 1h").status(10).stdout("first last").run();
 }
+
+#[test]
+fn a_result_that_is_not_recorded_leaves_no_file() {
+    let scene = Scene::new();
+    let token = scene.token("k");
+    let store = rusqlite::Connection::open(scene.store()).unwrap();
+    scene.write("result", vec![b'x'; 3 << 20]);
+    let before = scene.state_files();
+    store.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let words = "complete k --result result --store-timeout 100ms";
+    scene.with_token(words, &token).status(74).note(&["k: its end could not be recorded"]).run();
+    store.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(scene.state_files(), before);
+    scene.with_token("complete k --json", &token).stdout_into(full()).status(73).any_stderr().run();
+    assert_eq!(scene.state("k"), "done");
+}
+
+fn full() -> std::fs::File {
+    std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap()
+}

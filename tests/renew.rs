@@ -187,3 +187,14 @@ fn a_command_learns_that_its_key_was_forgotten() {
     assert!(done.text().contains("assert 69"), "{} {}", done.text(), done.complaint());
     assert!(done.complaint().contains("k: superseded: it was forgotten"), "{}", done.complaint());
 }
+
+#[test]
+fn what_hung_on_a_process_that_is_gone_is_not_renewed() {
+    let scene = Scene::new();
+    scene.shell(r#""$BIN" begin k --pid $$ >token"#).run();
+    let token = scene.read("token");
+    for verb in ["renew", "renew --claim-ttl 1h"] {
+        let call = scene.with_token(verb, token.trim()).status(69);
+        call.note(&["k: expired", "its process is gone"]).run();
+    }
+}

@@ -85,28 +85,36 @@ fn when_a_script_that_began_is_killed_the_next_one_goes_on() {
 }
 
 #[test]
-fn the_step_of_a_taker_ends_what_is_left_of_the_one_it_took_over() {
+fn a_step_that_lives_is_waited_for_and_given_again_to_whoever_took_its_operation() {
     let scene = Scene::new();
-    let _gate = scene.gate();
-    let first = scene.begin("k --claim-ttl 2s").any_stdout().run();
-    let first = token_of(&first);
-    let hang = "trap '' TERM; echo $$ >zombie; echo run >>runs; . ./second; read x <gate";
-    scene.write("second", ":");
-    let step = scene.with_token("step a", &first).sh(hang).unchecked();
-    let step = scene.begun(step);
-    let zombie: i32 = scene.read("zombie").trim().parse().unwrap();
+    let mut gate = scene.gate();
+    let first = token_of(&scene.begin("k --claim-ttl 2s").any_stdout().run());
+    let work = "echo run >>runs; read x <gate; echo out";
+    let step = scene.begun(scene.with_token("step a", &first).sh(work).stdout("out\n"));
     until("its time is over", || scene.state("k") == "interrupted");
     let taker = scene.token("k -q");
-    assert!(is_alive(zombie), "to begin alone ends nothing of a script");
-    scene.write("second", "exit 0");
-    let call = scene.with_token("step a", &taker).sh(hang).note(&["k: step a", "interrupted"]);
-    call.run();
-    assert!(!is_alive(zombie), "it ran beside the step of the taker");
-    let done = step.finish();
-    assert_eq!(done.code(), 69, "{}", done.complaint());
-    assert!(done.complaint().contains("claim was lost"), "{}", done.complaint());
-    scene.with_token("step a", &taker).sh(hang).run();
-    assert_eq!(scene.runs(), 2, "the taker's is on record");
+    scene.with_token("step a", &taker).sh(work).status(75).note(&["k: step a: busy"]).run();
+    let waiter = scene.with_token("step a --wait forever", &taker).sh(work).stdout("out\n").spawn();
+    scene.await_waiters(1);
+    gate.open();
+    step.finish();
+    waiter.finish();
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn a_step_that_succeeds_after_its_script_has_failed_is_not_run_again() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    let work = "echo run >>runs; read x <gate; echo out";
+    let token = scene.token("k");
+    let step = scene.begun(scene.with_token("step a", &token).sh(work).stdout("out\n"));
+    scene.with_token("fail k", &token).run();
+    gate.open();
+    step.finish();
+    let token = scene.token("k");
+    scene.with_token("step a", &token).sh(work).stdout("out\n").run();
+    assert_eq!(scene.runs(), 1);
 }
 
 #[test]

@@ -105,3 +105,15 @@ fn of_two_at_once_with_one_token_and_one_result_both_are_recorded() {
     assert_eq!(scene.json("show k --json")["attempts"].as_array().map(Vec::len), Some(1));
     scene.begin("k --claim-ttl 1h").status(10).stdout("result").run();
 }
+
+#[test]
+fn a_result_that_cannot_be_read_leaves_nothing_behind() {
+    let scene = Scene::new();
+    let words = "complete k --upsert-missing --result nowhere";
+    let token = "00112233445566778899aabbccddeeff";
+    scene.with_token(words, token).status(125).note(&["k: its result nowhere"]).run();
+    assert_eq!(scene.state("k"), "absent");
+    scene.write("nowhere", "found");
+    scene.with_token(words, token).run();
+    assert_eq!(scene.state("k"), "done");
+}

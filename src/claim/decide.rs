@@ -269,16 +269,13 @@ fn decide_once(chain: &[Seen], request: &Request, terms: &OnceTerms, now: &Now) 
     };
     let attempt = &seen.attempt;
     let earlier = terms.since.is_some_and(|since| attempt.started < since);
-    // Whoever runs a step for an attempt that was superseded has lost it too.
-    let parent = request.parent.as_ref().map(|parent| parent.fence);
-    let counts = seen.counts(now) && attempt.parent == parent;
-    if earlier && !counts {
+    if earlier && !seen.counts(now) {
         return Decision::Run(plan(newest, request, Continues::Nothing));
     }
     let same = attempt.fingerprint == request.fingerprint;
     match attempt.state {
         State::Running if !same => Decision::Mismatch(attempt.clone()),
-        State::Running if counts => Decision::Busy(Busy {
+        State::Running if seen.counts(now) => Decision::Busy(Busy {
             retry_after: attempt.until.left(now),
             attempt: attempt.clone(),
             why: BusyWhy::Held(seen.life),

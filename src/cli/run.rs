@@ -27,6 +27,13 @@ pub struct WaitArgs {
 }
 
 impl WaitArgs {
+    /// Whether a status was named for a busy key that means something else where a claim is
+    /// made by hand: that it is there, or that it is done already.
+    #[must_use]
+    pub fn misleads(&self) -> bool {
+        matches!(self.conflict_exit_code, Some(0 | exit::ALREADY_DONE))
+    }
+
     /// The exit status when it is busy.
     pub fn conflict_exit_code(&self) -> u8 {
         self.conflict_exit_code.unwrap_or(exit::BUSY)

@@ -2,7 +2,7 @@
 
 use crate::claim::attempt::State;
 use crate::cli::AssertArgs;
-use crate::exit::{self, Ending, Refusal};
+use crate::exit::Ending;
 use crate::report::claims::Settlement;
 use crate::store::row::lost_to;
 
@@ -19,10 +19,6 @@ pub(super) fn run(context: &Context, args: &AssertArgs) -> anyhow::Result<Ending
     }
     match timeliness(context, subject.kind, &attempt)? {
         Timeliness::InTime => settling.done(Settlement::Held, (&attempt, Timeliness::InTime)),
-        Timeliness::Late => {
-            settling.print(Settlement::Expired, Timeliness::Late)?;
-            let message = context.topic(&subject).is_over(&attempt);
-            Err(Refusal { status: exit::LOST, message }.into())
-        }
+        Timeliness::Late => settling.expired(&attempt),
     }
 }

@@ -20,7 +20,7 @@ use anyhow::anyhow;
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, BusyWhy, Decision, Request};
 use crate::claim::held::Claim;
-use crate::claim::holder::{Claimant, Life, Tie};
+use crate::claim::holder::{Claimant, Holder, Life, Tie};
 use crate::claim::time::{BootMs, Clock as _};
 use crate::cli::{RunArgs, WaitArgs};
 use crate::exit::{self, Ending};
@@ -54,6 +54,8 @@ pub(super) struct Call<'a, R = &'a RunArgs> {
     pub(super) signals: Option<Signals>,
     pub(super) waiting: Waiting,
     pub(super) renewal: Renewal,
+    /// A process that may end while we wait, and with it the reason to.
+    pub(super) on_behalf_of: Option<Holder>,
     pub(super) account: &'a mut Account,
 }
 
@@ -120,6 +122,7 @@ impl<'a, R> Call<'a, R> {
             signals: None,
             waiting: Waiting::new(waits.wait),
             renewal: Renewal::Always,
+            on_behalf_of: None,
             account,
             request,
         }

@@ -6,17 +6,20 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context as _;
 
-use crate::claim::attempt::{Attempt, CommandSummary, Extent, State};
+use crate::claim::attempt::{Attempt, CommandSummary, Extent, Ownership, State};
 use crate::claim::decide::{Decision, Of, OnceTerms, Request, Terms};
+use crate::claim::fence::Fence;
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Tie};
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
+use crate::claim::period::Calendar;
 use crate::cli::{CompleteArgs, WaitArgs};
 use crate::exit::{self, Ending, Refusal};
 use crate::process::frames::Stream;
@@ -33,7 +36,7 @@ use super::context::{Context, random};
 use super::judging::{Validity, judge};
 use super::keeping::{calendar, keep};
 use super::playing::digests;
-use super::script::settle::{Settling, Timeliness, run_time, timeliness, token};
+use super::script::settle::{Settling, Timeliness, run_time, timeliness, token_for};
 
 /// Records the outcome.
 pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Ending> {
@@ -41,12 +44,12 @@ pub(super) fn run(context: &Context, args: &CompleteArgs) -> anyhow::Result<Endi
     if args.unresolved {
         return unresolved::settle(context, &subject, args);
     }
-    let token = token(&args.token)?;
+    let token = token_for(context, &subject, &args.token)?;
     let waits = WaitArgs::default();
     let mut account = Account::unwritten(context, &subject);
     let call = Call::with(context, ((), &waits), request(&subject, token)?, &mut account);
     let settling = Settling { context, subject: &subject, token, json: args.json };
-    Completing { settling, args, call }.run()
+    Completing { settling, args, calendar: calendar(&args.keep)?, call }.run()
 }
 
 /// What is asked for where nothing is known of the key (`--upsert-missing`).
@@ -57,7 +60,7 @@ fn request(subject: &Subject, token: Token) -> anyhow::Result<Request> {
         new_operation: OperationId(random()?),
         fingerprint: Fingerprint::of(Vec::new()),
         command: CommandSummary { word: "complete".to_owned(), words: 0 },
-        lease: std::time::Duration::from_secs(60),
+        lease: Duration::from_secs(60),
         parent: None,
         terms: Terms::Once(OnceTerms { of: Of::Missing, ..OnceTerms::default() }),
     })
@@ -67,7 +70,23 @@ fn request(subject: &Subject, token: Token) -> anyhow::Result<Request> {
 struct Completing<'a> {
     settling: Settling<'a>,
     args: &'a CompleteArgs,
+    calendar: Option<Calendar>,
     call: Call<'a, ()>,
+}
+
+/// What is to be recorded, and the file that it may be in until it is.
+struct Given {
+    output: Option<Output>,
+    _spool: Removed,
+}
+
+/// A file that goes when it is let go of; what was recorded has a name of its own.
+struct Removed(Spool);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        self.0.remove();
+    }
 }
 
 impl Completing<'_> {
@@ -82,24 +101,36 @@ impl Completing<'_> {
             return self.settling.lost(None, LostWhy::Missing);
         };
         match self.settling.resume(&mut store)? {
-            Resumed::Claim(claim) => self.record(store, claim),
+            Resumed::Claim(claim) => {
+                let given = self.given(&store, &claim.ownership())?;
+                self.record(store, claim, &given)
+            }
             Resumed::Ended(own) => self.again(&mut store, &own),
             Resumed::Lost(LostWhy::Missing) if self.args.upsert_missing => self.upsert(store),
             Resumed::Lost(why) => self.settling.lost(Some(&mut store), why),
         }
     }
 
-    /// Claims what nothing is known of, and records it.
+    /// Claims what nothing is known of, and records it. The result is read first: what
+    /// cannot be read leaves nothing behind.
     fn upsert(mut self, mut store: SqliteStore) -> anyhow::Result<Ending> {
+        let Request { subject, token, .. } = self.call.request.clone();
+        let given = self.given(&store, &Ownership { subject, token, fence: Fence(0) })?;
         let holder = host::ourselves(&self.settling.context.clock);
-        let claimant = Claimant { holder, tie: Tie::Wrapper, group: None };
+        let claimant = Claimant { holder, tie: Tie::Process, group: None };
         match self.call.ask_for(&mut store, |_| Ok((claimant, ())))? {
-            Asked::Won(won) => self.record(store, won.claim),
+            Asked::Won(won) => self.record(store, won.claim, &given),
             Asked::Over(ending) => Ok(ending),
             Asked::Not(decision) => match *decision {
                 // Somebody was faster, perhaps with this very token.
                 Decision::Known(newest) if newest.token == self.settling.token => {
-                    self.again(&mut store, &newest)
+                    match self.settling.resume(&mut store)? {
+                        Resumed::Claim(claim) => self.record(store, claim, &given),
+                        Resumed::Ended(own) => {
+                            self.compare(&mut store, &own, given.output.as_ref())
+                        }
+                        Resumed::Lost(why) => self.settling.lost(Some(&mut store), why),
+                    }
                 }
                 _ => self.settling.lost(Some(&mut store), LostWhy::Superseded),
             },
@@ -107,19 +138,28 @@ impl Completing<'_> {
         }
     }
 
-    fn record(mut self, mut store: SqliteStore, claim: Claim) -> anyhow::Result<Ending> {
+    /// Reads what is to be recorded.
+    fn given(&self, store: &SqliteStore, owner: &Ownership) -> anyhow::Result<Given> {
+        let spool = Removed(store.draft(owner)?);
+        Ok(Given { output: self.result(&spool.0)?, _spool: spool })
+    }
+
+    fn record(
+        mut self,
+        mut store: SqliteStore,
+        claim: Claim,
+        given: &Given,
+    ) -> anyhow::Result<Ending> {
         let context = self.settling.context;
         let attempt = claim.attempt().clone();
-        let calendar = calendar(&self.args.keep)?;
-        let output = self.result(&store.draft(&claim.ownership())?)?;
-        let validity = match self.validate(&attempt, output.as_ref())? {
+        let validity = match self.validate(&attempt, given.output.as_ref())? {
             Ok(validity) => validity,
             Err(ending) => return Ok(ending),
         };
         let timeliness = timeliness(context, Kind::Once, &attempt)?;
         let (verdict, code, reason) = match &validity {
             Validity::Valid => {
-                let keep = keep(&self.args.keep, calendar.as_ref(), attempt.started);
+                let keep = keep(&self.args.keep, self.calendar.as_ref(), attempt.started);
                 (Verdict::Recorded { keep }, self.args.exit_code, None)
             }
             Validity::Refused(why) => {
@@ -131,7 +171,7 @@ impl Completing<'_> {
             outcome: Some(Outcome::Exited(code)),
             reason,
             run: Some(run_time(context, attempt.started)),
-            output,
+            output: given.output.clone(),
         };
         let spent = store.complete(claim, &completion);
         match (self.settling.spent(spent)?, validity) {
@@ -218,7 +258,10 @@ impl Completing<'_> {
             if recorder.is_full() {
                 recorder.store();
             }
-            Ok(())
+            // There is no use in reading on.
+            recorder
+                .trouble()
+                .map_or(Ok(()), |why| Err(io::Error::new(why.kind(), why.to_string())))
         });
         let recording = recorder.finish();
         let trouble = match (read, recording.trouble) {

@@ -8,12 +8,17 @@ use crate::report::claims::Settlement;
 use crate::store::Verdict;
 
 use super::Context;
-use super::script::settle::{Settling, token};
+use super::script::settle::{Settling, token_for};
 
 /// Spends the claim on a failure.
 pub(super) fn run(context: &Context, args: &FailArgs) -> anyhow::Result<Ending> {
     let subject = &context.subject(Kind::Once, args.key.key())?;
-    let settling = Settling { context, subject, token: token(&args.token)?, json: args.json };
+    let settling = Settling {
+        context,
+        subject,
+        token: token_for(context, subject, &args.token)?,
+        json: args.json,
+    };
     let ended = (Some(Outcome::Exited(args.exit_code)), args.reason.clone());
     settling.spend(Settlement::Failed, Verdict::Failed { rest: args.retry_after }, ended)
 }

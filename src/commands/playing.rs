@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
+use crate::claim::attempt::OutputSummary;
 use crate::claim::fingerprint::{Digest, FieldDigest};
 use crate::process::frames::{self, FrameReader, Stream};
 use crate::process::source::{Delivery, has_left, write_all};
@@ -120,6 +121,23 @@ fn play_from(mut reader: FrameReader<impl Read>, mut targets: Targets) -> io::Re
     let mut played = Played::default();
     played.go_on(&mut reader, &mut targets)?;
     Ok(played)
+}
+
+/// Writes recorded output; it was found damaged if it is less than it was.
+pub(super) fn deliver(
+    frames: &Frames,
+    expected: OutputSummary,
+    targets: impl FnOnce() -> io::Result<Targets>,
+) -> Delivery {
+    match targets().and_then(|targets| play(frames, targets)) {
+        Ok(played) if played.delivery != Delivery::Complete => played.delivery,
+        Ok(played) if played.is_cut_short(expected.bytes) => Delivery::Failed(format!(
+            "it is damaged, {} of its {} bytes are left; to start over, forget it",
+            played.bytes, expected.bytes
+        )),
+        Ok(_) => Delivery::Complete,
+        Err(why) => Delivery::Failed(why.to_string()),
+    }
 }
 
 /// Output that is still being written, given as it comes.

@@ -7,11 +7,16 @@ use crate::report::claims::Settlement;
 use crate::store::Verdict;
 
 use super::Context;
-use super::script::settle::{Settling, token};
+use super::script::settle::{Settling, token_for};
 
 /// Gives the name back.
 pub(super) fn run(context: &Context, args: &ReleaseArgs) -> anyhow::Result<Ending> {
     let subject = &context.subject(Kind::Lease, args.name.name())?;
-    let settling = Settling { context, subject, token: token(&args.token)?, json: args.json };
+    let settling = Settling {
+        context,
+        subject,
+        token: token_for(context, subject, &args.token)?,
+        json: args.json,
+    };
     settling.spend(Settlement::Released, Verdict::Released, (None, None))
 }

@@ -1,6 +1,7 @@
 //! `renew`: extends a claim or a lease from now on. Never resurrects, and never takes back.
 
-use crate::claim::attempt::State;
+use crate::claim::attempt::{Attempt, State};
+use crate::claim::holder::Life;
 use crate::cli::RenewArgs;
 use crate::exit::Ending;
 use crate::report::claims::Settlement;
@@ -18,7 +19,14 @@ pub(super) fn run(context: &Context, args: &RenewArgs) -> anyhow::Result<Ending>
     if attempt.state != State::Running {
         return settling.lost(Some(&mut store), lost_to(attempt.state));
     }
+    if args.claim_ttl.is_some() {
+        settling.require_script(&attempt)?;
+    }
     let timeliness = timeliness(context, subject.kind, &attempt)?;
+    if is_gone(context, &attempt)? {
+        // No time brings a process back.
+        return settling.expired(&attempt);
+    }
     let (owner, limit) = (attempt.ownership(&subject), context.store_timeout());
     let renewed = match args.claim_ttl {
         Some(lease) => store.renew_for(&owner, lease, limit)?,
@@ -31,4 +39,10 @@ pub(super) fn run(context: &Context, args: &RenewArgs) -> anyhow::Result<Ending>
         }
         Owned::Lost(why) => settling.lost(Some(&mut store), why),
     }
+}
+
+/// Whether what the claim hangs on is gone.
+fn is_gone(context: &Context, attempt: &Attempt) -> anyhow::Result<bool> {
+    let (seen, _) = context.seen(vec![attempt.clone()])?;
+    Ok(seen.iter().any(|seen| seen.life == Life::Gone))
 }

@@ -15,7 +15,8 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Ending> 
     let (attempts, steps) = match context.open_to_read()? {
         Some(mut store) => {
             let attempts = store.chain(&subject)?;
-            let newest = attempts.iter().find(|attempt| !attempt.is_tombstone());
+            // A forgotten key begins again with the first step.
+            let newest = attempts.first().filter(|attempt| !attempt.is_tombstone());
             let operation = newest.filter(|_| subject.kind == Kind::Once).map(|a| a.operation);
             let steps = operation.map(|operation| store.steps(operation)).transpose()?;
             (attempts, steps.unwrap_or_default())

@@ -59,8 +59,10 @@ fn parse(text: &str) -> Option<ProcStat> {
     let number = |index: usize| fields.get(index).and_then(|field| field.parse::<i32>().ok());
     Some(ProcStat {
         pid: pid.parse().ok()?,
-        vital: match *fields.first()? {
-            "Z" | "X" | "x" => Vital::Dead,
+        // A process lives on when its first thread ends before the others.
+        vital: match (*fields.first()?, number(17)) {
+            ("Z", Some(threads)) if threads > 1 => Vital::Living,
+            ("Z" | "X" | "x", _) => Vital::Dead,
             _ => Vital::Living,
         },
         parent: number(1)?,
@@ -80,6 +82,14 @@ mod tests {
         let stat = parse(line).unwrap();
         assert_eq!((stat.pid, stat.parent, stat.group, stat.session), (42, 1, 40, 39));
         assert_eq!((stat.vital, stat.start), (Vital::Living, StartTime(777)));
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_has_ended_lives_as_long_as_another() {
+        let line =
+            |threads| format!("42 (a) Z 1 40 39 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 777 0 0");
+        assert_eq!(parse(&line(2)).unwrap().vital, Vital::Living);
+        assert_eq!(parse(&line(1)).unwrap().vital, Vital::Dead);
     }
 
     #[test]

@@ -167,6 +167,12 @@ impl Recorder {
         waits.then(|| self.begun + LASTING)
     }
 
+    /// Why the spool can take no more, if it cannot.
+    #[must_use]
+    pub fn trouble(&self) -> Option<&io::Error> {
+        self.trouble.as_ref()
+    }
+
     fn may_store(&self) -> bool {
         self.trouble.is_none()
     }

@@ -24,7 +24,7 @@ impl Topic<'_> {
                 let by = match newest {
                     Some(newest) if newest.is_tombstone() => "it was forgotten".to_owned(),
                     Some(newest) if own.is_none() => format!(
-                        "another attempt is there ({}), and the token is of none: is it for this key?",
+                        "somebody else has it ({}), and nothing is left of this token's claim, if it was for this key",
                         self.holder(newest)
                     ),
                     Some(newest) if own.is_some_and(|own| own.fence != newest.fence) => {

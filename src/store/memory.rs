@@ -95,13 +95,13 @@ impl Rows {
         fence
     }
 
-    /// Whether an attempt has not ended, and is this token's if one is named.
-    fn is_running(&self, fence: Fence, token: Option<Token>) -> bool {
-        self.chains.values().flatten().any(|attempt| {
-            attempt.fence == fence
-                && attempt.state == State::Running
-                && token.is_none_or(|token| attempt.token == token)
-        })
+    /// Whether an attempt has not ended, and is this token's.
+    fn is_running(&self, fence: Fence, token: Token) -> bool {
+        let is_it = |attempt: &Attempt| (attempt.fence, attempt.token) == (fence, token);
+        self.chains
+            .values()
+            .flatten()
+            .any(|attempt| is_it(attempt) && attempt.state == State::Running)
     }
 
     /// Decides; nothing is known of the chain of a step whose parent has lost its claim.
@@ -112,7 +112,7 @@ impl Rows {
         liveness: &mut dyn Liveness,
     ) -> Result<Decision, StoreError> {
         match &request.parent {
-            Some(parent) if !self.is_running(parent.fence, Some(parent.token)) => {
+            Some(parent) if !self.is_running(parent.fence, parent.token) => {
                 Ok(Decision::ParentLost)
             }
             _ => Ok(decide(&self.seen(&request.subject, liveness)?, request, now)),
@@ -165,6 +165,20 @@ impl Rows {
         }
     }
 
+    fn renew(&mut self, owner: &Ownership, lease: Option<Duration>, now: &Now) -> Owned {
+        match self.owned(owner) {
+            Ok(attempt) => {
+                if let Some(lease) = lease {
+                    attempt.lease = lease;
+                    attempt.tie = attempt.tie.limited();
+                }
+                attempt.until = Until::after(now, attempt.lease);
+                Owned::Yes
+            }
+            Err(why) => Owned::Lost(why),
+        }
+    }
+
     fn owned(&mut self, owner: &Ownership) -> Result<&mut Attempt, LostWhy> {
         let chain = self.chains.get_mut(&owner.subject).ok_or(LostWhy::Missing)?;
         let found = chain.iter_mut().find(|a| a.fence == owner.fence && a.token == owner.token);
@@ -210,30 +224,18 @@ impl Store for MemoryStore {
     fn renew(&mut self, owner: &Ownership, _limit: Duration) -> Result<Owned, StoreError> {
         let mut rows = self.lock();
         let now = self.clock.now();
-        let parent = rows.owned(owner).ok().and_then(|attempt| attempt.parent);
-        if parent.is_some_and(|parent| !rows.is_running(parent, None)) {
-            return Ok(Owned::Lost(LostWhy::Superseded));
-        }
-        Ok(match rows.owned(owner) {
-            Ok(attempt) => {
-                attempt.until = Until::after(&now, attempt.lease);
-                Owned::Yes
-            }
-            Err(why) => Owned::Lost(why),
-        })
+        Ok(rows.renew(owner, None, &now))
     }
 
     fn renew_for(
         &mut self,
         owner: &Ownership,
         lease: Duration,
-        limit: Duration,
+        _limit: Duration,
     ) -> Result<Owned, StoreError> {
-        if let Ok(attempt) = self.lock().owned(owner) {
-            attempt.lease = lease;
-            attempt.tie = attempt.tie.limited();
-        }
-        self.renew(owner, limit)
+        let mut rows = self.lock();
+        let now = self.clock.now();
+        Ok(rows.renew(owner, Some(lease), &now))
     }
 
     fn find(
@@ -262,10 +264,6 @@ impl Store for MemoryStore {
         let owner = claim.ownership();
         let mut rows = self.lock();
         let now = self.clock.now();
-        let parent = claim.attempt().parent;
-        if parent.is_some_and(|parent| !rows.is_running(parent, None)) {
-            return Ok(Owned::Lost(LostWhy::Superseded));
-        }
         let written = match rows.owned(&owner) {
             Ok(attempt) => {
                 let (state, end) = row::ended(completion, &now);

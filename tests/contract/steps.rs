@@ -4,7 +4,7 @@
 use doubletap::claim::attempt::State;
 use doubletap::claim::decide::{BusyWhy, Decision};
 use doubletap::claim::holder::{Life, Tie};
-use doubletap::store::{Dropped, Force, LostWhy, Owned};
+use doubletap::store::{Dropped, Force};
 
 use super::completion::{failed, recorded};
 use super::stage::{DAY, LEASE, Stage, fingerprint, step_of};
@@ -111,37 +111,39 @@ fn a_record_is_not_replayed_to_whoever_has_lost_the_parent(stage: &mut Stage) {
     assert_parent_lost(stage, &request);
 }
 
-fn a_step_whose_parent_was_superseded_records_nothing(stage: &mut Stage) {
+fn what_a_step_came_to_counts_though_its_parent_was_superseded(stage: &mut Stage) {
     let zombie = stage.died("k", Life::Unknown);
     let request = stage.step(&zombie, "a");
     let step = stage.win(&request);
-    let subject = step.subject().clone();
     stage.clock.pass(LEASE);
-    let _ = stage.won("k");
-    let before = stage.store.chain(&subject).unwrap();
-    let lost = stage.store.complete(step, &recorded()).unwrap();
-    assert_eq!(lost, Owned::Lost(LostWhy::Superseded));
-    assert_eq!(stage.store.chain(&subject).unwrap(), before);
+    let next = stage.won("k");
+    stage.complete(step, &recorded());
+    let request = stage.step(&next, "a");
+    assert!(matches!(stage.refusal(&request), Decision::Replay(_)));
 }
 
-fn a_step_whose_parent_was_forgotten_or_has_ended_records_nothing(stage: &mut Stage) {
+fn what_a_step_came_to_is_none_of_another_operation(stage: &mut Stage) {
     let forgotten = stage.won("forgotten");
     let request = stage.step(&forgotten, "a");
     let step = stage.win(&request);
     assert!(matches!(stage.forget("forgotten", Force::Yes), Dropped::Yes));
-    let lost = stage.store.complete(step, &recorded()).unwrap();
-    assert_eq!(lost, Owned::Lost(LostWhy::Superseded));
+    stage.complete(step, &recorded());
+    let next = stage.won("forgotten");
+    let request = stage.step(&next, "a");
+    let _ = stage.win(&request);
 
-    let ended = stage.won("ended");
-    let request = stage.step(&ended, "a");
+    let failing = stage.won("failing");
+    let request = stage.step(&failing, "a");
     let step = stage.win(&request);
-    stage.complete(ended, &failed());
-    let lost = stage.store.complete(step, &recorded()).unwrap();
-    assert_eq!(lost, Owned::Lost(LostWhy::Superseded));
+    stage.complete(failing, &failed());
+    stage.complete(step, &recorded());
+    let next = stage.won("failing");
+    let request = stage.step(&next, "a");
+    assert!(matches!(stage.refusal(&request), Decision::Replay(_)), "it is the same operation");
 }
 
-fn the_taker_of_an_operation_takes_its_running_steps_whoever_lives(stage: &mut Stage) {
-    for life in [Life::Alive, Life::Orphaned, Life::Unknown] {
+fn a_step_that_lives_is_busy_for_whoever_took_its_operation(stage: &mut Stage) {
+    for life in [Life::Alive, Life::Orphaned, Life::Gone] {
         let key = format!("{life:?}");
         let zombie = stage.died(&key, Life::Unknown);
         let request = stage.step(&zombie, "a");
@@ -150,12 +152,14 @@ fn the_taker_of_an_operation_takes_its_running_steps_whoever_lives(stage: &mut S
         stage.clock.pass(LEASE);
         let next = stage.won(&key);
         let request = stage.step(&next, "a");
+        if life != Life::Gone {
+            assert!(matches!(stage.refusal(&request), Decision::Busy(_)), "{life:?}");
+            continue;
+        }
         let taken = stage.win(&request);
         assert_eq!((taken.attempt().number, taken.attempt().operation), {
             (2, step.attempt().operation)
         });
-        let remains: Vec<_> = taken.remains().iter().map(|attempt| attempt.fence).collect();
-        assert_eq!(remains, [step.attempt().fence], "what is left of it is to be cleared first");
         let chain = stage.store.chain(&step_of(&next, "a")).unwrap();
         assert_eq!(chain[1].state, State::Interrupted);
     }
@@ -198,9 +202,9 @@ every_store!(
     a_step_belongs_to_a_claim_that_was_begun_by_hand_too,
     a_step_is_had_only_while_its_parent_is_its_owners,
     a_record_is_not_replayed_to_whoever_has_lost_the_parent,
-    a_step_whose_parent_was_superseded_records_nothing,
-    a_step_whose_parent_was_forgotten_or_has_ended_records_nothing,
-    the_taker_of_an_operation_takes_its_running_steps_whoever_lives,
+    what_a_step_came_to_counts_though_its_parent_was_superseded,
+    what_a_step_came_to_is_none_of_another_operation,
+    a_step_that_lives_is_busy_for_whoever_took_its_operation,
     a_step_that_runs_is_busy_for_another_call_of_the_same_attempt,
     steps_are_no_keys,
 );

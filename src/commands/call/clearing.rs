@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use crate::claim::attempt::{Attempt, State};
 use crate::claim::held::Claim;
+use crate::claim::holder::Tie;
 use crate::claim::key::Kind;
 use crate::claim::outcome::Outcome;
 use crate::exit::Ending;
@@ -79,11 +81,37 @@ pub(in crate::commands) fn clear_remains(
     for before in claim.remains() {
         let same_boot = before.holder.boot_id == claim.attempt().holder.boot_id;
         let group = before.group.filter(|_| same_boot);
+        if claim.subject().kind == Kind::Once
+            && clear_steps(store, before, same_boot)? == Cleared::No
+        {
+            return Ok(Cleared::No);
+        }
         match group.map(|group| group::clear(&group, &before.holder, CLEARING)) {
             Some(Presence::Somebody) => return Ok(Cleared::No),
             // What cannot be seen from here is left to the fence.
             Some(Presence::Elsewhere) => {}
             Some(Presence::Nobody) | None => store.mark_empty(before.fence)?,
+        }
+    }
+    Ok(Cleared::Yes)
+}
+
+/// Ends the commands of the steps that an earlier attempt has started: each leads a group
+/// of its own.
+fn clear_steps(
+    store: &mut SqliteStore,
+    before: &Attempt,
+    same_boot: bool,
+) -> Result<Cleared, StoreError> {
+    if before.tie != Tie::Wrapper || !same_boot {
+        return Ok(Cleared::Yes);
+    }
+    for step in store.steps(before.operation)? {
+        let running = step.attempts.iter().filter(|attempt| attempt.state == State::Running);
+        for (attempt, group) in running.filter_map(|attempt| Some((attempt, attempt.group?))) {
+            if group::clear(&group, &attempt.holder, CLEARING) == Presence::Somebody {
+                return Ok(Cleared::No);
+            }
         }
     }
     Ok(Cleared::Yes)

@@ -131,7 +131,8 @@ impl<R> Call<'_, R> {
         let began = Instant::now();
         self.waiting.began.get_or_insert(began);
         let pause = self.prepare(busy);
-        let limit = [left, pause].into_iter().flatten().min();
+        let look_after_him = self.on_behalf_of.as_ref().map(|_| LONGEST_PAUSE);
+        let limit = [left, pause, look_after_him].into_iter().flatten().min();
         let woken = self.sleep(limit);
         self.account.waiting(began);
         woken

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::claim::attempt::{Attempt, Extent, OutputSummary, State};
+use crate::claim::attempt::{Attempt, Extent, State};
 use crate::claim::duration::for_people;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::Clock as _;
@@ -15,7 +15,7 @@ use crate::store::sqlite::SqliteStore;
 use crate::store::{Frames, Store as _};
 
 use super::Once;
-use crate::commands::playing::{Targets, are_whole, play};
+use crate::commands::playing::{Targets, are_whole, deliver};
 
 /// An end to be given again: all of it that the store keeps, so that nothing is
 /// read from there while somebody slow reads us.
@@ -55,7 +55,7 @@ impl Once<'_> {
             return Ending::Signal(signal as u8);
         }
         let delivery = match (frames, attempt.output()) {
-            (Some(frames), Some(expected)) => deliver(frames, expected),
+            (Some(frames), Some(expected)) => deliver(frames, expected, Targets::both),
             _ => Delivery::Complete,
         };
         self.remark(attempt, &delivery);
@@ -89,18 +89,5 @@ impl Once<'_> {
                 for_people(age)
             )
         });
-    }
-}
-
-/// Writes the output; it was found damaged if it is less than it was.
-fn deliver(frames: &Frames, expected: OutputSummary) -> Delivery {
-    match Targets::both().and_then(|targets| play(frames, targets)) {
-        Ok(played) if played.delivery != Delivery::Complete => played.delivery,
-        Ok(played) if played.is_cut_short(expected.bytes) => Delivery::Failed(format!(
-            "it is damaged, {} of its {} bytes are left; to start over, forget it",
-            played.bytes, expected.bytes
-        )),
-        Ok(_) => Delivery::Complete,
-        Err(why) => Delivery::Failed(why.to_string()),
     }
 }

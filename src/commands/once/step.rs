@@ -15,7 +15,7 @@ use crate::store::Store as _;
 use super::super::Context;
 use super::super::call::account::Account;
 use super::super::call::environment::{held_above, key_above, token_above};
-use super::super::script::settle::{Timeliness, found, timeliness};
+use super::super::script::settle::{Timeliness, fence_of, found, timeliness};
 use super::{Once, ask, conclude};
 
 /// Runs the step, or gives its recorded end again.
@@ -87,27 +87,36 @@ fn lost_by(context: &Context, subject: &Subject, step: &Key) -> String {
     Topic { step: Some(step), ..context.topic(subject) }.parent_lost()
 }
 
-/// The operation that this call is part of: the claim of `DOUBLETAP_KEY` among those above.
+/// The operation that this call is part of: the innermost of the claims above us that is
+/// one, by their tokens alone. A lease may lie between, in a namespace of its own.
 fn around(context: &Context, step: &Key) -> anyhow::Result<(Subject, Attempt)> {
-    let mut held = held_above();
-    held.extend(token_above().and_then(|text| Token::parse(&text)));
-    let Some(key) = key_above().filter(|_| !held.is_empty()) else {
+    let mut tokens: Vec<Token> =
+        token_above().and_then(|text| Token::parse(&text)).into_iter().collect();
+    tokens.extend(held_above().into_iter().rev());
+    if tokens.is_empty() {
         return Err(Refusal::usage(
-            "a step belongs to an operation: run it inside a once, or after begin --format sh",
+            "a step belongs to an operation: run it inside a once, or after begin --format sh and eval, or name the claim with --token",
         )
         .into());
-    };
-    let subject = context.subject(
-        Kind::Once,
-        &Key::from_os(&key).map_err(|why| Refusal::usage(format!("DOUBLETAP_KEY: {why}")))?,
-    )?;
-    let chain = match context.open_existing()? {
-        Some(mut store) => store.chain(&subject)?,
-        None => Vec::new(),
-    };
-    let found = chain.into_iter().find(|attempt| held.contains(&attempt.token));
-    found.map(|attempt| (subject.clone(), attempt)).ok_or_else(|| {
-        let message = lost_by(context, &subject, step);
-        Refusal { status: exit::LOST, message }.into()
-    })
+    }
+    let mut not_one = None;
+    if let Some(mut store) = context.open_existing()? {
+        for token in tokens {
+            match store.find(token, fence_of(token))? {
+                Some(found) if found.0.kind == Kind::Once => return Ok(found),
+                other => not_one = not_one.or(other),
+            }
+        }
+    }
+    match (not_one, key_above()) {
+        (Some(found), _) => Ok(found),
+        (None, key) => {
+            let what = key.map_or_else(String::new, |key| format!("{}: ", key.to_string_lossy()));
+            let store = context.store_path().display();
+            let message = format!(
+                "{what}step {step}: not started: nothing is known of the claim that it belongs to in the store {store}"
+            );
+            Err(Refusal { status: exit::LOST, message }.into())
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::anyhow;
 
 use crate::claim::attempt::{Attempt, Extent};
 use crate::claim::decide::{Busy, Decision, Request};
@@ -15,6 +15,7 @@ use crate::claim::time::Clock as _;
 use crate::cli::{FormatArg, WaitArgs};
 use crate::exit::{self, Ending, Refusal};
 use crate::process::frames::Stream;
+use crate::process::group::{self, Presence};
 use crate::process::host;
 use crate::process::signals::Signals;
 use crate::process::source::Delivery;
@@ -30,7 +31,7 @@ use super::super::call::environment::{held_above, late_variables};
 use super::super::call::wait::Woken;
 use super::super::call::{Asked, Call};
 use super::super::context::{Context, print_document};
-use super::super::playing::{Targets, are_whole, play};
+use super::super::playing::{Targets, are_whole, deliver};
 
 /// What a claim hangs on that no wrapper keeps: this process, this time, or both.
 pub(in crate::commands) fn claimant(
@@ -68,8 +69,16 @@ pub(in crate::commands) fn grant(
     claimant: Claimant,
     (waits, format): (&WaitArgs, FormatArg),
 ) -> anyhow::Result<Ending> {
+    if waits.misleads() {
+        let message = format!(
+            "--conflict-exit-code {}: a script could not tell it from a claim, or from a record; name another",
+            waits.conflict_exit_code()
+        );
+        return Err(Refusal::usage(message).into());
+    }
     let mut account = Account::unwritten(context, &request.subject);
-    let call = Call::with(context, ((), waits), request, &mut account);
+    let mut call = Call::with(context, ((), waits), request, &mut account);
+    call.on_behalf_of = (claimant.tie != Tie::Time).then(|| claimant.holder.clone());
     Grant { call, claimant, format }.run()
 }
 
@@ -95,12 +104,24 @@ impl Grant<'_> {
                         if let Woken::Over(ending) = self.call.wait(&busy)? {
                             return self.busy(&busy, ending);
                         }
+                        self.require_claimant()?;
                     }
                     Decision::Replay(attempt) => return self.done(&mut store, &attempt),
                     other => return self.refused(other),
                 },
             }
         }
+    }
+
+    /// A process that has gone wants nothing any more.
+    fn require_claimant(&self) -> anyhow::Result<()> {
+        let Some(process) = &self.call.on_behalf_of else { return Ok(()) };
+        if group::presence_of(process) != Presence::Nobody {
+            return Ok(());
+        }
+        let (title, pid) = (self.call.request.title(), process.pid);
+        let message = format!("{title}: process {pid}, for which it was to be claimed, is gone");
+        Err(Refusal { status: exit::BUSY, message }.into())
     }
 
     /// The claim is ours; nothing if it was won too late to be used.
@@ -124,10 +145,11 @@ impl Grant<'_> {
             self.call.release(store, claim, None, "told to end before it began")?;
             return Ok(Some(Ending::Signal(signal as u8)));
         }
-        if let Err(error) = hand_over(&self.told(store, &claim)?) {
+        let told = self.told(store, &claim).and_then(|told| Ok(hand_over(&told)?));
+        if let Err(error) = told {
             let why = format!("its token could not be printed: {error}");
             self.call.release(store, claim, None, &why)?;
-            return Err(error).context(format!("{}: its token", self.call.request.title()));
+            return Err(anyhow!("{}: {why}; it was given back", self.call.request.title()));
         }
         Ok(Some(Ending::OK))
     }
@@ -179,15 +201,9 @@ impl Grant<'_> {
             let message = topic.damaged();
             return Err(Refusal { status: exit::FAILED, message }.into());
         };
-        let played = Targets::only(Stream::Out).and_then(|out| play(&frames, out));
-        let why = match played {
-            Ok(played) => match played.delivery {
-                Delivery::Complete => None,
-                Delivery::Failed(why) => Some(why),
-            },
-            Err(why) => Some(why.to_string()),
-        };
-        if let Some(why) = why {
+        // One of the streams is all that is given, and all of it is read.
+        let delivery = deliver(&frames, output, || Targets::only(Stream::Out));
+        if let Delivery::Failed(why) = delivery {
             let title = self.call.request.title();
             let message = format!("{title}: its recorded output could not be given again: {why}");
             return Err(Refusal { status: exit::OUTPUT_LOST, message }.into());

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::claim::attempt::{Attempt, State};
 use crate::claim::fence::Fence;
+use crate::claim::holder::Tie;
 use crate::claim::id::Token;
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
@@ -12,10 +13,11 @@ use crate::cli::script::TokenArgs;
 use crate::cli::values::BAD_TOKEN;
 use crate::exit::{self, Ending, Refusal};
 use crate::report::claims::{Settlement, SettlementDocument};
+use crate::store::row::is_held;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Completion, LostWhy, Owned, Resumed, Store as _, Unrecorded, Verdict};
 
-use super::super::call::environment::{fence_above, token_above};
+use super::super::call::environment::{fence_above, held_above, token_above};
 use super::super::context::{Context, print_document};
 
 /// The token that the call names, or the environment.
@@ -31,6 +33,25 @@ pub(in crate::commands) fn token(args: &TokenArgs) -> anyhow::Result<Token> {
         )
         .into()),
     }
+}
+
+/// The token for this key: the one that is named, or of those that the environment has
+/// the one that was drawn for it. A script may hold a name within an operation.
+pub(in crate::commands) fn token_for(
+    context: &Context,
+    subject: &Subject,
+    args: &TokenArgs,
+) -> anyhow::Result<Token> {
+    let token = token(args)?;
+    let held = held_above();
+    if args.token.is_some() || held.is_empty() {
+        return Ok(token);
+    }
+    let Some(mut store) = context.open_to_read()? else { return Ok(token) };
+    let chain = store.chain(subject)?;
+    let is_of = |token: &Token| chain.iter().any(|attempt| attempt.token == *token);
+    let candidates = std::iter::once(token).chain(held.into_iter().rev());
+    Ok(candidates.into_iter().find(is_of).unwrap_or(token))
 }
 
 /// The fence that goes with a token, if the environment says so.
@@ -55,10 +76,7 @@ pub(in crate::commands) fn timeliness(
     attempt: &Attempt,
 ) -> anyhow::Result<Timeliness> {
     let (seen, now) = context.seen(vec![attempt.clone()])?;
-    let good = seen.iter().any(|seen| match kind {
-        Kind::Once | Kind::Step => seen.counts(&now),
-        Kind::Lease => seen.holds(&now).is_some(),
-    });
+    let good = seen.iter().any(|seen| is_held(seen, kind, &now));
     Ok(if good { Timeliness::InTime } else { Timeliness::Late })
 }
 
@@ -99,12 +117,17 @@ impl Settling<'_> {
         timeliness: Timeliness,
     ) -> anyhow::Result<()> {
         if self.json {
-            let _ = print_document(&SettlementDocument {
+            let printed = print_document(&SettlementDocument {
                 status: settlement.as_str(),
                 kind: Some(self.subject.kind.as_str()),
                 namespace: Some(self.subject.namespace.to_string()),
                 key: Some(self.subject.key.to_string()),
                 late: timeliness == Timeliness::Late,
+            });
+            // What was to be done is done.
+            printed.map_err(|why| Refusal {
+                status: exit::OUTPUT_LOST,
+                message: format!("{}: {}, but: {why:#}", self.subject.key, settlement.as_str()),
             })?;
         }
         Ok(())
@@ -124,6 +147,13 @@ impl Settling<'_> {
             &self.context.searched(self.subject),
         );
         self.print(settlement_of(why), Timeliness::InTime)?;
+        Err(Refusal { status: exit::LOST, message }.into())
+    }
+
+    /// It is good no more, and nobody has taken it so far.
+    pub(in crate::commands) fn expired(&self, attempt: &Attempt) -> anyhow::Result<Ending> {
+        self.print(Settlement::Expired, Timeliness::Late)?;
+        let message = self.context.topic(self.subject).is_over(attempt);
         Err(Refusal { status: exit::LOST, message }.into())
     }
 
@@ -172,7 +202,27 @@ impl Settling<'_> {
 
     /// What the token is good for, in the store that is there.
     pub(in crate::commands) fn resume(&self, store: &mut SqliteStore) -> anyhow::Result<Resumed> {
-        Ok(store.resume(self.subject, self.token)?)
+        let resumed = store.resume(self.subject, self.token)?;
+        if let Resumed::Claim(claim) = &resumed {
+            self.require_script(claim.attempt())?;
+        }
+        Ok(resumed)
+    }
+
+    /// A command does not give back what the doubletap that runs it holds: another would
+    /// run beside it.
+    pub(in crate::commands) fn require_script(&self, attempt: &Attempt) -> anyhow::Result<()> {
+        let (context, subject) = (self.context, self.subject);
+        if attempt.tie != Tie::Wrapper
+            || timeliness(context, subject.kind, attempt)? == Timeliness::Late
+        {
+            return Ok(());
+        }
+        Err(Refusal::usage(format!(
+            "{}: it is held by the doubletap that runs its command (pid {}), which gives it back when that ends",
+            subject.key, attempt.holder.pid
+        ))
+        .into())
     }
 }
 
@@ -215,6 +265,8 @@ pub(in crate::commands) fn found(
         })?;
     }
     let store = context.store_path().display();
-    let message = format!("missing: nothing is known of this token in the store {store}");
+    let message = format!(
+        "missing: nothing is known of this token in the store {store}: somebody else has taken what it was for, or it is of another store"
+    );
     Err(Refusal { status: exit::LOST, message }.into())
 }

@@ -30,9 +30,7 @@ impl SqliteStore {
             let rows = step.execute(
                 "UPDATE attempt SET until_boot_ms = ? + lease_ms
                  WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ?
-                    AND state = 'running'
-                    AND (parent IS NULL OR EXISTS (SELECT 1 FROM attempt AS above
-                        WHERE above.fence = attempt.parent AND above.state = 'running'))",
+                    AND state = 'running'",
                 params![
                     now.boot.0,
                     owner.fence.0,
@@ -96,11 +94,6 @@ impl SqliteStore {
         let (path, draft) = (&self.path.clone(), output.and_then(|output| output.draft.as_deref()));
         let written = self.write(sync, limit, |step, now| {
             dropped = None;
-            if let Some(parent) = claim.attempt().parent
-                && !is_in_progress(step, parent)?
-            {
-                return Ok(Owned::Lost(LostWhy::Superseded));
-            }
             let (state, end) = row::ended(completion, now);
             let remains = claim.attempt().remains;
             let mine = rows::update_end(step, &owner, State::Running, (state, &end), remains)?;
@@ -184,15 +177,6 @@ fn drop_old_output(step: &Connection, claim: &Claim) -> rusqlite::Result<Option<
         step.execute("DELETE FROM output WHERE fence = ?", [fence.0])?;
     }
     Ok(old)
-}
-
-/// Whether an attempt has not ended.
-fn is_in_progress(step: &Connection, fence: Fence) -> rusqlite::Result<bool> {
-    step.query_row(
-        "SELECT EXISTS (SELECT 1 FROM attempt WHERE fence = ? AND state = 'running')",
-        [fence.0],
-        |row| row.get(0),
-    )
 }
 
 fn owned(step: &Connection, owner: &Ownership, written: bool) -> rusqlite::Result<Owned> {

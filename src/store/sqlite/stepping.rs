@@ -13,6 +13,13 @@ pub(super) struct Removed {
     operation: [u8; 16],
 }
 
+/// Whether there are any in the whole store.
+pub(super) fn has_steps(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM attempt WHERE kind = 'step')")?
+        .query_row([], |row| row.get(0))
+}
+
 /// The attempts that a step of the store removes, where that may matter to steps.
 pub(super) enum Steps {
     /// There are none in the whole store.
@@ -24,10 +31,7 @@ pub(super) enum Steps {
 impl Steps {
     /// Looks whether there are any.
     pub(super) fn look(connection: &Connection) -> rusqlite::Result<Self> {
-        let any = connection
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM attempt WHERE kind = 'step')")?
-            .query_row([], |row| row.get(0))?;
-        Ok(if any { Self::Some(Vec::new()) } else { Self::None })
+        Ok(if has_steps(connection)? { Self::Some(Vec::new()) } else { Self::None })
     }
 
     /// Removes attempts; says how many.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ToSql, named_params};
 
 use super::SqliteStore;
-use super::stepping::Steps;
+use super::stepping::{Steps, has_steps};
 use super::steps::Sync;
 use super::sweepable::Taken;
 use crate::claim::duration::to_ms;
@@ -64,12 +64,14 @@ impl SqliteStore {
         let little_stays = self.little_is_younger(horizon)?;
         for taken in [Taken::Keys, Taken::Replaced] {
             let taking = Taking { sweep, taken, horizon };
-            let (mut after, mut rows) = (0, ROWS);
+            // The steps of a key go with it, and it may have many.
+            let least = if self.read(has_steps)? { 1 } else { LEAST_ROWS };
+            let (mut after, mut rows) = (0, ROWS.min(least * 20));
             // Nobody is kept from writing while what may go is looked for.
             while let Some(bounds) = self.read(|store| bounds(store, taking, after, rows))? {
                 let (swept, took) = self.take(taking, bounds)?;
                 total += swept;
-                rows = fitting(rows, took);
+                rows = fitting(rows, took, least);
                 after = bounds.1;
                 told(total);
                 if sweep.mode == SweepMode::Remove {
@@ -112,10 +114,10 @@ impl SqliteStore {
 }
 
 /// How many rows the next batch has, after one of so many that took so long.
-fn fitting(rows: i64, took: Duration) -> i64 {
+fn fitting(rows: i64, took: Duration, least: i64) -> i64 {
     let (held, took) = (HELD.as_micros(), took.as_micros().max(1));
     let fits = u128::from(rows.unsigned_abs()) * held / took;
-    i64::try_from(fits).unwrap_or(MOST_ROWS).min(rows * 2).clamp(LEAST_ROWS, MOST_ROWS)
+    i64::try_from(fits).unwrap_or(MOST_ROWS).min(rows * 2).clamp(least, MOST_ROWS)
 }
 
 /// The next rows that look as if they may go.
