@@ -125,7 +125,7 @@ impl Settling<'_> {
                 late: timeliness == Timeliness::Late,
             });
             // What was to be done is done.
-            printed.map_err(|why| Refusal {
+            let _ = printed.map_err(|why| Refusal {
                 status: exit::OUTPUT_LOST,
                 message: format!("{}: {}, but: {why:#}", self.subject.key, settlement.as_str()),
             })?;
