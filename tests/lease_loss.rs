@@ -175,6 +175,25 @@ fn a_name_that_was_won_too_late_is_asked_for_again_and_kept_for_nobody_meanwhile
 }
 
 #[test]
+fn a_claim_that_is_asked_for_again_has_a_token_and_an_operation_of_its_own() {
+    let scene = Scene::new();
+    scene.lease("n").sh("true").run();
+    let lock = foreign_lock(&scene);
+    let remember = "CREATE TABLE claim (token, operation);
+        CREATE TRIGGER claimed AFTER INSERT ON attempt
+        BEGIN INSERT INTO claim VALUES (NEW.token, NEW.operation); END";
+    lock.execute_batch(remember).unwrap();
+    let running = scene.lease("n --ttl 2s").sh("echo got").stdout("got\n").spawn();
+    let began = Instant::now();
+    until("its time would be over", || began.elapsed() > Duration::from_millis(2200));
+    lock.execute_batch("COMMIT").unwrap();
+    running.finish();
+    let count = "SELECT count(*), count(DISTINCT token), count(DISTINCT operation) FROM claim";
+    let counts = lock.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    assert_eq!(counts.unwrap(), (2, 2, 2));
+}
+
+#[test]
 fn a_store_that_is_removed_ends_the_command_at_the_next_renewal() {
     let scene = Scene::new();
     let _gate = scene.gate();

@@ -60,6 +60,7 @@ mod lost;
 mod manual;
 mod max_output;
 mod messages;
+mod model;
 mod namespaces;
 mod nested;
 mod one_store;

@@ -11,7 +11,7 @@ use super::outcome::Outcome;
 use super::time::{Expiry, Until, WallMs};
 
 /// What became of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Claimed and not ended.
     Running,
@@ -59,7 +59,7 @@ impl State {
 }
 
 /// Why an attempt was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Nothing was on record.
     Ordinary,
@@ -68,7 +68,7 @@ pub enum Origin {
 }
 
 /// Whether processes of a dead attempt may still be about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remains {
     /// Nobody has looked yet.
     Possible,
@@ -77,7 +77,7 @@ pub enum Remains {
 }
 
 /// Where a record's end came from; prune spares what was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Promise {
     /// The caller named an end with an option.
     Explicit,
@@ -87,7 +87,7 @@ pub enum Promise {
 
 /// What is kept of the command line: enough to recognise it, nothing that
 /// could be a password.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommandSummary {
     /// The first word.
     pub word: String,
@@ -96,7 +96,7 @@ pub struct CommandSummary {
 }
 
 /// What is kept of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OutputSummary {
     /// Bytes of both streams that were kept.
     pub bytes: u64,
@@ -105,7 +105,7 @@ pub struct OutputSummary {
 }
 
 /// Whether an output was kept whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// All of it.
     Whole,
@@ -114,7 +114,7 @@ pub enum Extent {
 }
 
 /// How an attempt ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct End {
     /// When.
     pub at: WallMs,
@@ -133,7 +133,7 @@ pub struct End {
 }
 
 /// One attempt: one row of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attempt {
     /// Its number within its key: 1, 2, 3 …
     pub generation: i64,

@@ -39,9 +39,10 @@ pub enum OnCrash {
 pub struct Request {
     /// The chain of attempts.
     pub subject: Subject,
-    /// Drawn for this call; proves ownership if it wins.
+    /// Drawn for the claim that is to be won; proves ownership then.
     pub token: Token,
-    /// Drawn for this call; used if it begins a new operation.
+    /// Drawn with it, and drawn again where the answer to a claim was lost (others may have
+    /// ended what that began); used if it begins a new operation.
     pub new_operation: OperationId,
     /// What is asked for.
     pub fingerprint: Fingerprint,

@@ -115,7 +115,7 @@ impl Default for FieldDigest {
 }
 
 /// One named part of a fingerprint.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Field {
     /// What people call it: `argv`, `env:NAME`, `file:PATH` …
     pub name: String,
@@ -124,7 +124,7 @@ pub struct Field {
 }
 
 /// What is being asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
     fields: Vec<Field>,
     total: Digest,

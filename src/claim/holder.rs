@@ -4,16 +4,16 @@ use super::time::BootId;
 
 /// When a process started, in the kernel's clock ticks since boot; with the
 /// pid it names one process, because a pid alone is used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StartTime(pub u64);
 
 /// The inode of a PID namespace: a pid means nothing outside its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PidNamespace(pub u64);
 
 /// The process that claimed, for people to find. Whether it lives is the
 /// kernel's to say, through a lock (DESIGN section 4).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Holder {
     /// The machine's name.
     pub host: String,
@@ -28,7 +28,7 @@ pub struct Holder {
 }
 
 /// What a claim hangs on: whose end sets it free, if its owner never says a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tie {
     /// The doubletap that runs its command, which holds a lock meanwhile.
     Wrapper,
@@ -83,7 +83,7 @@ pub struct Claimant {
 }
 
 /// How far the command's processes can be told from others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reach {
     /// The command leads a process group of its own.
     Group,
@@ -92,7 +92,7 @@ pub enum Reach {
 }
 
 /// What the command is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
     /// Whether `id` is a process group or a single process.
     pub reach: Reach,

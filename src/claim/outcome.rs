@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// It chose this exit status.
     Exited(u8),

@@ -11,15 +11,15 @@ use std::time::Duration;
 use super::duration::to_ms;
 
 /// Milliseconds since 1970 by the wall clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WallMs(pub i64);
 
 /// Milliseconds since this machine started, sleep included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BootMs(pub i64);
 
 /// The identity of one start of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BootId(pub Arc<str>);
 
 impl fmt::Display for BootId {
@@ -46,7 +46,7 @@ pub trait Clock: Send {
 }
 
 /// The end of a lease or of a pause, on the boot clock of one start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Until {
     /// Which start of the kernel `at` counts from.
     pub boot_id: BootId,
@@ -71,7 +71,7 @@ impl Until {
 }
 
 /// When a record stops being replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Expiry {
     /// Not before it is pruned or forgotten.
     Never,

@@ -21,6 +21,7 @@ use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, BusyWhy, Decision, Request};
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Holder, Life, Tie};
+use crate::claim::id::{OperationId, Token};
 use crate::claim::time::{BootMs, Clock as _};
 use crate::cli::{RunArgs, WaitArgs};
 use crate::exit::{self, Ending};
@@ -35,6 +36,7 @@ use crate::store::sqlite::SqliteStore;
 use crate::store::{Answer, Store as _, StoreError, Trouble};
 
 use super::Context;
+use super::context::random;
 use account::Account;
 use keeper::Renewal;
 use wait::Waiting;
@@ -188,6 +190,14 @@ impl<'a, R> Call<'a, R> {
         };
         store.wait_at_most(limit);
         answer
+    }
+
+    /// Draws what the next claim is told by, after one was given back: others may have
+    /// gone on with the operation that it began, and ended it.
+    pub(super) fn draw_anew(&mut self) -> anyhow::Result<()> {
+        self.request.token = Token(random()?);
+        self.request.new_operation = OperationId(random()?);
+        Ok(())
     }
 
     /// A store that others have locked for a while ends no wait early.

@@ -3,6 +3,8 @@
 //! Clones share their rows, as processes share a file. Nothing is durable.
 
 mod dropping;
+mod over;
+pub mod picture;
 mod surveying;
 mod sweeping;
 
@@ -21,6 +23,7 @@ use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
 use crate::claim::time::{Clock, Now, Until};
 
+use over::{is_over, unlooked};
 use surveying::is_asked_for;
 
 use super::{
@@ -379,20 +382,4 @@ impl Store for MemoryStore {
     }
 
     fn tidy(&mut self) {}
-}
-
-/// Whether a row of a lease says nothing any more.
-fn is_over(row: &Attempt, now: &Now) -> bool {
-    let ended = match row.state {
-        State::Released => true,
-        State::Interrupted | State::Forgotten => row.remains == Remains::None,
-        State::Running | State::Done | State::Failed => false,
-    };
-    ended && row.rests_until.as_ref().is_none_or(|until| until.left(now).is_none())
-}
-
-/// Ended attempts whose processes nobody has looked for yet.
-fn unlooked(chain: &[Attempt]) -> Vec<Attempt> {
-    let ended = |a: &&Attempt| matches!(a.state, State::Interrupted | State::Forgotten);
-    chain.iter().filter(ended).filter(|a| a.remains == Remains::Possible).cloned().collect()
 }

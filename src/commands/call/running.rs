@@ -132,6 +132,7 @@ impl Call<'_> {
         let tenure = Arc::new(Tenure::new(claim.attempt().lease, sent));
         if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
             self.release(&mut store, claim, None, "it was won too late to be used")?;
+            self.draw_anew()?;
             return Ok(Begun::Again(Box::new(store)));
         }
         if let Some(signal) = self.signals.as_mut().and_then(Signals::told_to_end) {

@@ -139,6 +139,7 @@ impl Grant<'_> {
         let now = self.call.context.clock.now();
         if attempt.tie != Tie::Process && attempt.until.left(&now).is_none() {
             self.call.release(store, claim, None, "it was won too late to be used")?;
+            self.call.draw_anew()?;
             return Ok(None);
         }
         if let Some(signal) = self.call.signals.as_mut().and_then(Signals::told_to_end) {

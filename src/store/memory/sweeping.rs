@@ -9,7 +9,8 @@ use crate::claim::key::{Kind, Subject};
 use crate::claim::time::{Now, WallMs};
 use crate::store::{Promised, Sweep, SweepMode, Swept};
 
-use super::{Rows, unlooked};
+use super::Rows;
+use super::over::unlooked;
 
 impl Rows {
     pub(super) fn sweep(&mut self, sweep: &Sweep, now: &Now) -> Swept {
