@@ -136,13 +136,16 @@ fn one_of_many_who_wait_is_fresh_when_the_holder_fails_and_the_others_wait_for_t
 #[test]
 fn whoever_waits_for_a_process_that_goes_claims_nothing() {
     let scene = Scene::new();
-    let token = scene.token("k");
+    let mut gate = scene.gate();
+    let holder = scene.begun(scene.hanging_lease("n --ttl 1h"));
     let script = scene.bystander();
     let pid = script.pid();
-    let waiter = scene.begin(&format!("k --pid {pid} --wait 1h")).status(75);
-    let waiter = waiter.note(&["k: process", "is gone"]).spawn();
+    let waiter = scene.acquire(&format!("n --ttl 1h --pid {pid} --wait 1h")).status(75);
+    let waiter = waiter.note(&["n: process", "is gone"]).spawn();
+    scene.await_waiters(1);
     crate::support::processes::destroy(pid);
     waiter.finish();
-    scene.with_token("fail k", &token).run();
-    assert_eq!(scene.json("show k --json")["attempts"].as_array().unwrap().len(), 1);
+    gate.open();
+    holder.finish();
+    assert_eq!(scene.lease_state("n"), "released");
 }

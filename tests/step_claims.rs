@@ -11,7 +11,7 @@ fn a_step_outside_of_an_operation_is_refused_before_anything_is_opened() {
     let call = scene.call("step a").sh("echo run >>runs").status(64);
     call.note(&["a step belongs to an operation", "inside a once", "begin --format sh"]).run();
     let call = scene.call("step a").sh("echo run >>runs").env("DOUBLETAP_KEY", "k").status(64);
-    call.note(&["n: that is no operation"]).run();
+    call.note(&["belongs to an operation"]).run();
     assert_eq!((scene.runs(), scene.state_files().len()), (0, 0));
 }
 
@@ -21,7 +21,7 @@ fn a_step_whose_environment_was_emptied_is_refused() {
     let script = format!(r#"exec env -i BIN="$BIN" HOME="$HOME" PATH="$PATH" sh -c '{}'"#, {
         STEP.replace('\'', r"'\''")
     });
-    scene.once("k").sh(&script).status(64).note(&["belongs to an operation"]).run();
+    scene.once("k").sh(&script).status(64).note(&["n: that is no operation"]).run();
     assert_eq!(scene.runs(), 0);
 }
 
