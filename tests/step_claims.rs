@@ -21,14 +21,14 @@ fn a_step_whose_environment_was_emptied_is_refused() {
     let script = format!(r#"exec env -i BIN="$BIN" HOME="$HOME" PATH="$PATH" sh -c '{}'"#, {
         STEP.replace('\'', r"'\''")
     });
-    scene.once("k").sh(&script).status(64).note(&["n: that is no operation"]).run();
+    scene.once("k").sh(&script).status(64).note(&["belongs to an operation"]).run();
     assert_eq!(scene.runs(), 0);
 }
 
 #[test]
 fn a_lease_is_no_operation() {
     let scene = Scene::new();
-    scene.lease("n").sh(STEP).status(64).note(&["belongs to an operation"]).run();
+    scene.lease("n").sh(STEP).status(64).note(&["n: that is no operation"]).run();
     let token = scene.acquired("name");
     let call = scene.with_token("step a", &token).sh("echo run >>runs").status(64);
     call.note(&["name", "no operation"]).run();
