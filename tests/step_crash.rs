@@ -138,3 +138,16 @@ fn a_step_whose_command_outlives_it_is_not_run_beside_it() {
     call.note(&["k: step a", "interrupted"]).run();
     assert_eq!(scene.runs(), 2);
 }
+
+#[test]
+fn a_step_of_a_dropped_operation_does_not_run_beside_the_next_one() {
+    let scene = Scene::new();
+    let _gate = scene.gate();
+    let script = r#""$BIN" step s -q -- sh -c "trap '' TERM; echo \$\$ >zombie; echo run >>runs; read x <gate""#;
+    let dropped = scene.begun(scene.once("k").sh(script).unchecked());
+    let zombie: i32 = scene.read("zombie").trim().parse().unwrap();
+    scene.call("forget k --force").run();
+    scene.once("k").sh("echo next").stdout("next\n").run();
+    assert!(!is_alive(zombie), "it ran beside the next operation");
+    dropped.finish();
+}

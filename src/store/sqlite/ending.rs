@@ -11,6 +11,7 @@ use crate::claim::attempt::{Ownership, State};
 use crate::claim::duration::to_ms;
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
+use crate::claim::holder::Tie;
 use crate::claim::id::Token;
 use crate::store::{
     Completion, Frames, LostWhy, Owned, Spool, StoreError, Unrecorded, Verdict, row,
@@ -131,7 +132,10 @@ impl SqliteStore {
             let _ = fs::remove_file(draft);
         }
         let spooled = output.is_some_and(|output| matches!(output.frames, Frames::File(..)));
-        if matches!(written, Ok(Owned::Yes)) && spooled && inside.is_some() {
+        // A call that was killed may have given its draft the attempt's name.
+        let may_be_left = claim.attempt().tie != Tie::Wrapper && draft.is_none();
+        let is_needed = spooled && inside.is_none();
+        if matches!(written, Ok(Owned::Yes)) && (spooled || may_be_left) && !is_needed {
             self.remove_spool(owner.fence, owner.token);
         }
         written.map_err(|error| Unrecorded { claim, error })
