@@ -146,7 +146,7 @@ impl Store for SqliteStore {
     }
 
     fn renew(&mut self, owner: &Ownership, limit: Duration) -> Result<Owned, StoreError> {
-        self.extend_lease(owner, limit)
+        self.extend_lease(owner, None, limit)
     }
 
     fn renew_for(
@@ -155,7 +155,7 @@ impl Store for SqliteStore {
         lease: Duration,
         limit: Duration,
     ) -> Result<Owned, StoreError> {
-        self.extend_lease_to(owner, lease, limit)
+        self.extend_lease(owner, Some(lease), limit)
     }
 
     fn find(

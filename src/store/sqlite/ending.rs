@@ -21,44 +21,23 @@ use crate::store::{
 const MUCH: usize = 64 << 10;
 
 impl SqliteStore {
+    /// Extends the lease from now on, by its own length or by another that it has from then.
     pub(super) fn extend_lease(
         &mut self,
         owner: &Ownership,
+        lease: Option<Duration>,
         limit: Duration,
     ) -> Result<Owned, StoreError> {
         self.renewals += 1;
         self.write(Sync::Normal, limit, |step, now| {
             let rows = step.execute(
-                "UPDATE attempt SET until_boot_ms = ? + lease_ms
-                 WHERE fence = ? AND token = ? AND kind = ? AND namespace = ? AND key = ?
-                    AND state = 'running'",
-                params![
-                    now.boot.0,
-                    owner.fence.0,
-                    owner.token.0,
-                    owner.subject.kind.as_str(),
-                    owner.subject.namespace.as_str(),
-                    owner.subject.key.as_str(),
-                ],
-            )?;
-            Ok(owned(step, owner, rows == 1)?)
-        })
-    }
-
-    pub(super) fn extend_lease_to(
-        &mut self,
-        owner: &Ownership,
-        lease: Duration,
-        limit: Duration,
-    ) -> Result<Owned, StoreError> {
-        self.write(Sync::Normal, limit, |step, now| {
-            let rows = step.execute(
-                "UPDATE attempt SET lease_ms = ?1, until_boot_ms = ?2 + ?1,
-                    tie = CASE tie WHEN 'process' THEN 'both' ELSE tie END
+                "UPDATE attempt SET lease_ms = ifnull(?1, lease_ms),
+                    until_boot_ms = ?2 + ifnull(?1, lease_ms),
+                    tie = CASE WHEN ?1 IS NOT NULL AND tie = 'process' THEN 'both' ELSE tie END
                  WHERE fence = ?3 AND token = ?4 AND kind = ?5 AND namespace = ?6 AND key = ?7
                     AND state = 'running'",
                 params![
-                    to_ms(lease),
+                    lease.map(to_ms),
                     now.boot.0,
                     owner.fence.0,
                     owner.token.0,
