@@ -264,7 +264,8 @@ pub trait Store: Send {
     fn longest_lease(&mut self) -> Result<Duration, StoreError>;
 
     /// Removes finished keys, in bounded batches, oldest first, and gives their space
-    /// back. With the last attempt of an operation its steps go, at once. Nobody else waits for long: the lock is left alone between two batches.
+    /// back. With the last attempt of an operation its steps go, at once. Nobody else waits
+    /// for long: the lock is left alone between two batches.
     /// `told` hears what has gone so far, after each.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 //!
 //! `ask` turns the arguments into a request, `attempt` runs the command, `validate` has a result looked at,
 //! `spend` records how the command ended, `replay` gives a recorded end again, and `step`
-//! makes a step of an operation of it all. What it shares with other verbs that run a command is in `call`.
+//! makes a step of an operation of it all. What it shares with other verbs that run a
+//! command is in `call`.
 
 mod ask;
 mod attempt;
@@ -41,7 +42,7 @@ struct Once<'a> {
 }
 
 /// How far a call came without having run anything.
-enum Step {
+enum Turn {
     /// It may run.
     Won(SqliteStore, Box<Won>),
     /// There is an end to be given again.
@@ -99,13 +100,13 @@ impl<'a> Once<'a> {
         };
         self.call.account.in_store(opened);
         loop {
-            match self.step(store) {
-                Ok(Step::Won(won_in, won)) => match self.run_claimed(won_in, *won)? {
+            match self.turn(store) {
+                Ok(Turn::Won(won_in, won)) => match self.run_claimed(won_in, *won)? {
                     ControlFlow::Break(ending) => return Ok(ending),
                     ControlFlow::Continue(again) => store = again,
                 },
-                Ok(Step::Replay(store, recorded)) => return Ok(self.replay(store, &recorded)),
-                Ok(Step::Over(ending)) => return Ok(ending),
+                Ok(Turn::Replay(store, recorded)) => return Ok(self.replay(store, &recorded)),
+                Ok(Turn::Over(ending)) => return Ok(ending),
                 Err(error) => return self.or_unguarded(error),
             }
         }
@@ -124,7 +125,7 @@ impl<'a> Once<'a> {
     }
 
     /// Asks, waits and claims until there is something to do.
-    fn step(&mut self, mut store: SqliteStore) -> anyhow::Result<Step> {
+    fn turn(&mut self, mut store: SqliteStore) -> anyhow::Result<Turn> {
         let mut vanished = None;
         loop {
             // A wait may last into the next period.
@@ -136,13 +137,13 @@ impl<'a> Once<'a> {
             let replay = match given {
                 Some(attempt) => attempt,
                 None => match self.decide(&mut store)? {
-                    Decided::Won(won) => return Ok(Step::Won(store, won)),
+                    Decided::Won(won) => return Ok(Turn::Won(store, won)),
                     Decided::Replay(attempt) => attempt,
-                    Decided::Over(ending) => return Ok(Step::Over(ending)),
+                    Decided::Over(ending) => return Ok(Turn::Over(ending)),
                     Decided::Again => continue,
                     Decided::Busy(busy) => match self.call.wait(&busy)? {
                         Woken::Again => continue,
-                        Woken::Over(ending) => return Ok(Step::Over(ending)),
+                        Woken::Over(ending) => return Ok(Turn::Over(ending)),
                     },
                 },
             };
@@ -150,19 +151,19 @@ impl<'a> Once<'a> {
             // not even unguarded: from here on no error is one of the store.
             let fence = replay.fence;
             match self.read_output(&mut store, replay) {
-                Ok(Some(recorded)) => return Ok(Step::Replay(store, Box::new(recorded))),
+                Ok(Some(recorded)) => return Ok(Turn::Replay(store, Box::new(recorded))),
                 // Pruned between two readings: what is there now decides. If it
                 // is still there, its output is not.
                 Ok(None) if vanished.replace(fence) == Some(fence) => {
                     let topic = self.call.topic();
                     let sentence = topic.damaged();
-                    return Ok(Step::Over(self.unreadable(&sentence)));
+                    return Ok(Turn::Over(self.unreadable(&sentence)));
                 }
                 Ok(None) => {}
                 Err(error) => {
                     let key = self.call.request.title();
                     let sentence = format!("{key}: its recorded output cannot be read: {error:#}");
-                    return Ok(Step::Over(self.unreadable(&sentence)));
+                    return Ok(Turn::Over(self.unreadable(&sentence)));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! `step NAME -- COMMAND`: a step of an operation. It is a `once` of its own, in the
-//! namespace that is the operation's alone, for as long as the attempt that it belongs to
-//! holds its claim.
+//! namespace that is the operation's alone, and is started only while the attempt that it
+//! belongs to holds its claim. What it comes to counts for the operation even so.
 
 use crate::claim::attempt::{Attempt, State};
 use crate::claim::decide::Request;
