@@ -81,7 +81,8 @@ fn crashed(scene: &Scene) -> [String; 3] {
     let [lines] = recipe("An effect that must not happen twice, whatever it costs");
     let lines: Vec<String> = lines.lines().map(str::to_owned).collect();
     let lines: [String; 3] = lines.try_into().unwrap();
-    script(scene, "payout.sh", &format!("{TRACE}; echo $$ >pid; read x <gate"));
+    // Its id is written before the trace that is waited for.
+    script(scene, "payout.sh", &format!("echo $$ >pid; {TRACE}; read x <gate"));
     scene.begun(scene.shell(&format!("exec {}", lines[0])).unchecked()).kill();
     let command = scene.command_pid();
     destroy(-command);
