@@ -28,7 +28,7 @@ use surveying::is_asked_for;
 
 use super::{
     Answer, Chain, Completion, Dropped, Finding, Force, Frames, Hold, Liveness, LostWhy, Owned,
-    Spool, Store, StoreError, Sweep, Swept, Unrecorded, row, with_lives,
+    Spool, Store, StoreError, Sweep, Swept, Trouble, Unrecorded, row, with_lives,
 };
 
 #[derive(Default)]
@@ -382,4 +382,16 @@ impl Store for MemoryStore {
     }
 
     fn tidy(&mut self) {}
+
+    fn now(&mut self) -> Result<Now, StoreError> {
+        Ok(self.clock.now())
+    }
+
+    fn wait_at_most(&mut self, limit: Duration) -> Duration {
+        limit
+    }
+
+    fn locked_for(&self, _limit: Duration) -> StoreError {
+        StoreError::new(Trouble::Locked, "the store in memory is locked")
+    }
 }
