@@ -1,7 +1,8 @@
 //! Where a store is: a file, or a server.
 
+use std::ffi::OsStr;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +11,46 @@ pub enum Place {
     File(PathBuf),
     /// On a server.
     Server(Url),
+}
+
+impl Place {
+    /// The file, if it is one.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Server(_) => None,
+        }
+    }
+
+    /// All of its name, password included: for the environment of a command, whose own
+    /// calls need it.
+    #[must_use]
+    pub fn secret(&self) -> &OsStr {
+        match self {
+            Self::File(path) => path.as_os_str(),
+            Self::Server(url) => OsStr::new(url.secret()),
+        }
+    }
+
+    /// Its name in a line to be typed, without a password.
+    #[must_use]
+    pub fn to_type(&self) -> String {
+        match self {
+            Self::File(path) => path.to_string_lossy().into_owned(),
+            Self::Server(url) => masked(&url.text, Mask::Nothing),
+        }
+    }
+}
+
+/// For people, without a password.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => fmt::Display::fmt(&path.display(), f),
+            Self::Server(url) => fmt::Display::fmt(url, f),
+        }
+    }
 }
 
 /// What answers at a URL.
@@ -109,8 +150,23 @@ pub fn url(name: &str) -> Result<Option<Url>, String> {
     Ok(Some(Url { engine, text: name.to_owned() }))
 }
 
+/// What stands in the place of a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mask {
+    /// Three stars.
+    Stars,
+    /// Nothing: the client looks for the password elsewhere.
+    Nothing,
+}
+
 /// A URL with `***` in the place of every password: before the `@`, and in its parameters.
-fn without_password(text: &str) -> String {
+/// Whatever the scheme: somebody who mistypes that gives a password all the same.
+#[must_use]
+pub fn without_password(text: &str) -> String {
+    masked(text, Mask::Stars)
+}
+
+fn masked(text: &str, mask: Mask) -> String {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
     // An unescaped / or ? in a password is part of it: the last @ ends it.
     let (login, place) = match rest.rsplit_once('@') {
@@ -118,16 +174,20 @@ fn without_password(text: &str) -> String {
         None => (None, rest),
     };
     let login = login.map(|login| match login.split_once(':') {
-        Some((user, _)) => format!("{user}:***@"),
+        Some((user, _)) if mask == Mask::Stars => format!("{user}:***@"),
+        Some(("", _)) => String::new(),
+        Some((user, _)) => format!("{user}@"),
         None => format!("{login}@"),
     });
     let (place, parameters) = place.split_once('?').unwrap_or((place, ""));
     let shown: Vec<String> = parameters
         .split('&')
         .filter(|parameter| !parameter.is_empty())
-        .map(|parameter| match parameter.split_once('=') {
-            Some((name, _)) if name.to_ascii_lowercase().contains("pass") => format!("{name}=***"),
-            _ => parameter.to_owned(),
+        .filter_map(|parameter| match parameter.split_once('=') {
+            Some((name, _)) if name.to_ascii_lowercase().contains("pass") => {
+                (mask == Mask::Stars).then(|| format!("{name}=***"))
+            }
+            _ => Some(parameter.to_owned()),
         })
         .collect();
     let question = if shown.is_empty() { "" } else { "?" };
@@ -186,6 +246,19 @@ mod tests {
             ("redis://u:p@w@h/0", "redis://u:***@h/0"),
         ] {
             assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_to_type_leaves_a_password_out() {
+        for (text, expected) in [
+            ("postgresql://app:s3cret@h:5432/d?a=b", "postgresql://app@h:5432/d?a=b"),
+            ("redis://:s3cret@h/0", "redis://h/0"),
+            ("redis://h/0", "redis://h/0"),
+            ("postgresql:///d?host=/run&password=s3cret", "postgresql:///d?host=/run"),
+            ("postgresql:///d?password=s3cret", "postgresql:///d"),
+        ] {
+            assert_eq!(Place::Server(url(text).unwrap().unwrap()).to_type(), expected);
         }
     }
 

@@ -12,6 +12,7 @@
 
 pub mod error;
 pub mod finding;
+pub mod lease_alone;
 pub mod memory;
 mod output;
 pub mod row;
