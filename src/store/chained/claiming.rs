@@ -13,8 +13,15 @@ use super::{ChainStore, owning};
 
 /// What a claiming step has come to, if it is written.
 enum Came {
-    Won { attempt: Attempt, took_over: Option<Attempt>, remains: Vec<Attempt> },
-    Not(Decision),
+    Won(Box<Winning>),
+    Not(Box<Decision>),
+}
+
+/// What a claim is made of.
+struct Winning {
+    attempt: Attempt,
+    took_over: Option<Attempt>,
+    remains: Vec<Attempt>,
 }
 
 /// How many fences in a row may be held by somebody before it is clear that somebody
@@ -45,24 +52,25 @@ impl<S: Shelf> ChainStore<S> {
                     won(page, (request, claimant), &plan, (fence, inode))
                 }
                 Decision::Claimed(attempt) => {
-                    let came = Came::Won { attempt, took_over: None, remains: page.unlooked() };
-                    (Changes::default(), came)
+                    let won = Winning { attempt, took_over: None, remains: page.unlooked() };
+                    (Changes::default(), Came::Won(won.into()))
                 }
-                other => (Changes::default(), Came::Not(other)),
+                other => (Changes::default(), Came::Not(other.into())),
             })
         })?;
         // An earlier try may have taken a lock for a row that was not written.
         let kept = match &came {
-            Came::Won { attempt, .. } => Some(attempt.fence),
+            Came::Won(won) => Some(won.attempt.fence),
             Came::Not(_) => None,
         };
         let unused = held.into_iter().filter(|fence| Some(*fence) != kept);
         unused.for_each(|fence| liveness.let_go(fence));
         Ok(match came {
-            Came::Won { attempt, took_over, remains } => {
+            Came::Won(won) => {
+                let Winning { attempt, took_over, remains } = *won;
                 Answer::Won(Claim::won(request.subject.clone(), attempt, took_over, remains))
             }
-            Came::Not(decision) => Answer::Not(Box::new(decision)),
+            Came::Not(decision) => Answer::Not(decision),
         })
     }
 }
@@ -110,5 +118,6 @@ fn won(
     }
     let attempt = row::claimed(request, claimant, plan, fence, inode, now);
     changes.added = Some(attempt.clone());
-    (changes, Came::Won { attempt, took_over: plan.takes_over.clone(), remains })
+    let won = Winning { attempt, took_over: plan.takes_over.clone(), remains };
+    (changes, Came::Won(won.into()))
 }

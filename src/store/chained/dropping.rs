@@ -46,8 +46,8 @@ impl<S: Shelf> ChainStore<S> {
                 }
             }
             let tombstone = row::tombstone(&newest.attempt, fences(now)?, token, now);
-            let changes = Changes { added: Some(tombstone), changed, ..Changes::default() };
-            Ok((changes, Dropped::Yes))
+            let after = Changes { added: Some(tombstone), changed, ..Changes::default() };
+            Ok((after, Dropped::Yes))
         })
     }
 

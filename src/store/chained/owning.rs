@@ -81,9 +81,9 @@ impl<S: Shelf> ChainStore<S> {
             })
         });
         match written {
-            Ok(owned) => {
+            Ok(answer) => {
                 self.sent = None;
-                Ok(owned)
+                Ok(answer)
             }
             Err(error) => Err(Unrecorded { claim, error }),
         }
