@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | 3 | [`commands`] | the use cases, one file per verb |
 //! | 2 | [`store::sqlite`], [`store::memory`], [`process`], [`report`] | the adapters: a file, the machine, people |
-//! | 1 | [`store`], [`cli`] | the contract of a store; the command line |
+//! | 1 | [`store`], [`cli`] | the contract of a store, and its rules over whatever keeps chains; the command line |
 //! | 0 | [`claim`], [`exit`], [`place`], [`text`] | the rules, free of input and output; the numbers; where a store is; quoting |
 //!
 //! The way of a `once`: [`cli`] parses; [`commands::once`] makes a request,

@@ -10,6 +10,7 @@
 //! the clock, read again, decide, write, and require the number of rows. The
 //! clock is read once per step. Expired is `now >= until`.
 
+pub mod chained;
 pub mod error;
 pub mod finding;
 pub mod lease_alone;

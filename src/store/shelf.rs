@@ -13,7 +13,7 @@ use crate::claim::fence::Fence;
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::survey::Sizes;
-use crate::claim::time::Now;
+use crate::claim::time::{Now, WallMs};
 
 use super::{Chain, Finding, Frames, Spool, StoreError};
 
@@ -160,13 +160,14 @@ pub trait Shelf: Send {
         told: &mut dyn FnMut(Chain) -> Result<(), StoreError>,
     ) -> Result<(), StoreError>;
 
-    /// The keys to run once of the next attempts after a fence, at most so many, in the
-    /// order of the fences: those of attempts that have ended at least.
+    /// The keys to run once of the next attempts after a fence that ended before the
+    /// horizon, at most so many, in the order of the fences.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn ended_after(
+    fn ended_before(
         &mut self,
+        horizon: WallMs,
         after: Fence,
         namespace: Option<&Namespace>,
         at_most: usize,
