@@ -17,6 +17,7 @@ pub mod lease_alone;
 pub mod memory;
 mod output;
 pub mod row;
+pub mod setup;
 pub mod shelf;
 pub mod sqlite;
 mod values;
