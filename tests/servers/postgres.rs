@@ -99,3 +99,27 @@ fn nobody_answers_in_a_pause_and_everybody_after_it() {
     server.resume();
     asking.finish();
 }
+
+#[test]
+#[ignore = "needs postgresql and pgbouncer: cargo test --features full -- --ignored servers::"]
+fn a_pooler_lends_a_connection_for_one_transaction() {
+    let scene = Scene::new();
+    let server = Postgres::shared();
+    let direct = server.database();
+    let pooler = server.pooler();
+    let url = pooler.url(&direct);
+    assert_ne!(url, direct);
+    let asked = |url: &str, statement: &str| {
+        let done = psql(&scene, server, url, statement);
+        assert_eq!(done.complaint(), "");
+        done.text()
+    };
+    // A lock of a session outlives the client that took it, for nobody's good.
+    let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7";
+    asked(&url, "SELECT pg_advisory_lock(7)");
+    assert_eq!(asked(&direct, held), "1\n");
+    asked(&direct, "SELECT pg_advisory_lock(7 + 1)");
+    assert_eq!(asked(&direct, &held.replace('7', "8")), "0\n");
+    let refused = psql(&scene, server, &url.replace(Postgres::PASSWORD, "wrong"), "SELECT 1");
+    assert!(refused.complaint().contains("FATAL"), "{}", refused.complaint());
+}

@@ -13,6 +13,7 @@ mod authority;
 mod keeper;
 mod network;
 mod place;
+mod pooler;
 mod postgres;
 mod redis;
 mod tool;

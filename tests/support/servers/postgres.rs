@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 use super::authority::{AUTHORITY, CERTIFICATE, KEY, certify};
 use super::keeper::{Home, Keeper};
 use super::place::{Place, free_port};
+use super::pooler::Pooler;
 use super::tool::{answer, postgres_folder};
 
 /// An immediate shutdown, for which nobody may be stopped. A server that was killed
@@ -84,6 +85,12 @@ impl Postgres {
         let name = format!("fresh{}", self.made.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
         self.url(&name)
+    }
+
+    /// Starts a pooler in front of the server.
+    #[track_caller]
+    pub(crate) fn pooler(&self) -> Pooler {
+        Pooler::start(self.keeper.folder(), self.port)
     }
 
     /// What `psql` prints of a statement's rows: one a line, fields divided by `|`.
