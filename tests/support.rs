@@ -20,6 +20,7 @@ mod running;
 mod scene;
 mod stand_in;
 mod terminal;
+mod wall_clock;
 
 pub(crate) use by_hand::token_of;
 pub(crate) use call::{Call, input as input_of};
@@ -31,3 +32,4 @@ pub(crate) use poll::{finished, until};
 pub(crate) use running::Running;
 pub(crate) use scene::{BIN, Scene};
 pub(crate) use terminal::Terminal;
+pub(crate) use wall_clock::WallClock;
