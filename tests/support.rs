@@ -21,6 +21,7 @@ mod scene;
 pub(crate) mod servers;
 mod stand_in;
 mod terminal;
+mod wall_clock;
 
 pub(crate) use by_hand::token_of;
 pub(crate) use call::{Call, input as input_of};
@@ -32,3 +33,4 @@ pub(crate) use poll::{finished, until};
 pub(crate) use running::Running;
 pub(crate) use scene::{BIN, Scene};
 pub(crate) use terminal::Terminal;
+pub(crate) use wall_clock::WallClock;
