@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use super::paths::{Module, Named, Target};
 
 /// Every unit that is imported as a whole, and its floor.
-pub(super) const FLOORS: [(&str, u8); 11] = [
+pub(super) const FLOORS: [(&str, u8); 12] = [
     ("claim", 0),
     ("exit", 0),
+    ("place", 0),
     ("text", 0),
     ("store", 1),
     ("cli", 1),
