@@ -11,6 +11,8 @@
 //! clock is read once per step. Expired is `now >= until`.
 
 pub mod chained;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod document;
 pub mod error;
 pub mod finding;
 pub mod lease_alone;
