@@ -18,6 +18,8 @@ pub mod finding;
 pub mod lease_alone;
 pub mod memory;
 mod output;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod row;
 pub mod shelf;
 pub mod sqlite;

@@ -3,7 +3,7 @@
 //! Fields are only ever added: whoever does not know one leaves it out of sight, and
 //! whoever misses one takes what it meant before there was such a field. So binaries of
 //! two releases can work on one store. Instants of leases are milliseconds of the server's
-//! clock, which is the same for all hosts ([`now`]).
+//! clock, which is the same for all hosts ([`now`]), unless the document names another.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -31,11 +31,6 @@ pub(crate) fn now(ms: i64) -> Now {
     Now { wall: WallMs(ms), boot: BootMs(ms), boot_id: BootId(SERVER.into()) }
 }
 
-/// An instant on that clock.
-fn until(ms: i64) -> Until {
-    Until { boot_id: BootId(SERVER.into()), at: BootMs(ms) }
-}
-
 #[derive(Serialize, Deserialize)]
 struct Document<'a> {
     generation: i64,
@@ -60,6 +55,8 @@ struct Document<'a> {
     group: Option<Processes<'a>>,
     #[serde(default, skip_serializing_if = "is_false")]
     emptied: bool,
+    #[serde(default = "server", skip_serializing_if = "is_server")]
+    clock: Cow<'a, str>,
     lease_ms: u64,
     until_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,6 +112,14 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+fn server() -> Cow<'static, str> {
+    SERVER.into()
+}
+
+fn is_server(clock: &str) -> bool {
+    clock == SERVER
+}
+
 /// The document of an attempt.
 ///
 /// # Errors
@@ -147,6 +152,7 @@ pub(crate) fn write(attempt: &Attempt) -> Result<String, StoreError> {
         lock_inode: attempt.lock_inode,
         group: attempt.group.as_ref().map(of_group),
         emptied: attempt.remains == Remains::None,
+        clock: (&*attempt.until.boot_id.0).into(),
         lease_ms: to_ms(attempt.lease).unsigned_abs(),
         until_ms: attempt.until.at.0,
         rests_until_ms: attempt.rests_until.as_ref().map(|until| until.at.0),
@@ -212,6 +218,8 @@ fn attempt(text: &str) -> Result<Attempt, Unreadable> {
     let document: Document<'_> = serde_json::from_str(text).map_err(|why| why.to_string())?;
     let operation = from_hex(&document.operation).ok_or("operation")?;
     let holder = document.holder;
+    let boot_id = BootId((&*document.clock).into());
+    let until = |ms| Until { boot_id: boot_id.clone(), at: BootMs(ms) };
     Ok(Attempt {
         generation: document.generation,
         state: State::parse(&document.state).ok_or("state")?,
@@ -232,7 +240,7 @@ fn attempt(text: &str) -> Result<Attempt, Unreadable> {
         tie: Tie::parse(&document.tie).ok_or("tie")?,
         parent: document.parent.map(Fence),
         lock_inode: document.lock_inode,
-        group: document.group.map(group).transpose()?,
+        group: document.group.as_ref().map(group).transpose()?,
         remains: if document.emptied { Remains::None } else { Remains::Possible },
         lease: Duration::from_millis(document.lease_ms),
         until: until(document.until_ms),
@@ -250,7 +258,7 @@ fn fingerprint(fields: Vec<(Cow<'_, str>, Cow<'_, str>)>) -> Result<Fingerprint,
     fields.collect::<Result<_, Unreadable>>().map(Fingerprint::of)
 }
 
-fn group(group: Processes<'_>) -> Result<Group, Unreadable> {
+fn group(group: &Processes<'_>) -> Result<Group, Unreadable> {
     Ok(Group {
         reach: match &*group.reach {
             "group" => Reach::Group,
@@ -324,8 +332,8 @@ mod tests {
             }),
             remains: Remains::None,
             lease: Duration::from_millis(60_001),
-            until: until(5),
-            rests_until: Some(until(6)),
+            until: Until { boot_id: BootId("c".into()), at: BootMs(5) },
+            rests_until: Some(Until { boot_id: BootId("c".into()), at: BootMs(6) }),
             started: WallMs(4),
             end: Some(End {
                 at: WallMs(7),
@@ -347,6 +355,7 @@ mod tests {
             lock_inode: None,
             group: None,
             remains: Remains::Possible,
+            until: Until { boot_id: BootId(SERVER.into()), at: BootMs(5) },
             rests_until: None,
             end: None,
             ..sample()
