@@ -55,8 +55,8 @@ struct Document<'a> {
     group: Option<Processes<'a>>,
     #[serde(default, skip_serializing_if = "is_false")]
     emptied: bool,
-    #[serde(default = "server", skip_serializing_if = "is_server")]
-    clock: Cow<'a, str>,
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    clock: Option<Cow<'a, str>>,
     lease_ms: u64,
     until_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,14 +112,6 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn server() -> Cow<'static, str> {
-    SERVER.into()
-}
-
-fn is_server(clock: &str) -> bool {
-    clock == SERVER
-}
-
 /// The document of an attempt.
 ///
 /// # Errors
@@ -152,7 +144,7 @@ pub(crate) fn write(attempt: &Attempt) -> Result<String, StoreError> {
         lock_inode: attempt.lock_inode,
         group: attempt.group.as_ref().map(of_group),
         emptied: attempt.remains == Remains::None,
-        clock: (&*attempt.until.boot_id.0).into(),
+        clock: Some(&*attempt.until.boot_id.0).filter(|id| *id != SERVER).map(Cow::Borrowed),
         lease_ms: to_ms(attempt.lease).unsigned_abs(),
         until_ms: attempt.until.at.0,
         rests_until_ms: attempt.rests_until.as_ref().map(|until| until.at.0),
@@ -218,7 +210,7 @@ fn attempt(text: &str) -> Result<Attempt, Unreadable> {
     let document: Document<'_> = serde_json::from_str(text).map_err(|why| why.to_string())?;
     let operation = from_hex(&document.operation).ok_or("operation")?;
     let holder = document.holder;
-    let boot_id = BootId((&*document.clock).into());
+    let boot_id = BootId(document.clock.as_deref().unwrap_or(SERVER).into());
     let until = |ms| Until { boot_id: boot_id.clone(), at: BootMs(ms) };
     Ok(Attempt {
         generation: document.generation,

@@ -40,7 +40,7 @@ use crate::claim::fence::Fence;
 use crate::claim::id::Token;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::survey::Sizes;
-use crate::claim::time::Now;
+use crate::claim::time::{Now, WallMs};
 use crate::place::Url;
 
 use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
@@ -185,13 +185,14 @@ impl Shelf for RedisShelf {
         self.walk_chains(asked, told)
     }
 
-    fn ended_after(
+    fn ended_before(
         &mut self,
+        horizon: WallMs,
         after: Fence,
         namespace: Option<&Namespace>,
         at_most: usize,
     ) -> Result<Vec<(Fence, Subject)>, StoreError> {
-        self.ended_keys_after(after, namespace, at_most)
+        self.keys_ended_before(horizon, after, namespace, at_most)
     }
 
     fn unended(&mut self) -> Result<Vec<(Subject, Attempt)>, StoreError> {

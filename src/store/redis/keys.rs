@@ -101,11 +101,13 @@ impl Keys {
 
 /// What names a chain.
 pub(super) fn identity(subject: &Subject) -> String {
-    format!("{}\0{}", beginning(subject.kind, &subject.namespace), subject.key)
+    beginning(subject.kind, Some(&subject.namespace)) + subject.key.as_str()
 }
 
-fn beginning(kind: Kind, namespace: &Namespace) -> String {
-    format!("{}:{namespace}", kind.as_str())
+/// What the identities of a kind begin with, or those in one namespace.
+pub(super) fn beginning(kind: Kind, namespace: Option<&Namespace>) -> String {
+    let kind = kind.as_str();
+    namespace.map_or_else(|| format!("{kind}:"), |namespace| format!("{kind}:{namespace}\0"))
 }
 
 /// The chain that an identity names, if it is one that a doubletap wrote.
@@ -137,12 +139,11 @@ pub(super) struct Range {
 impl Range {
     /// All of a kind, or those in one namespace.
     pub(super) fn of(kind: Kind, namespace: Option<&Namespace>) -> Self {
-        let (begin, after) = match namespace {
-            Some(namespace) => (beginning(kind, namespace) + "\0", '\u{1}'),
-            None => (format!("{}:", kind.as_str()), ';'),
-        };
-        let last = format!("({}{after}", &begin[..begin.len() - 1]);
-        Self { first: format!("[{begin}"), last }
+        let beginning = beginning(kind, namespace);
+        // No text is longer than what it begins with and sorts after this, in bytes.
+        let after = if namespace.is_some() { '\u{1}' } else { ';' };
+        let last = format!("({}{after}", &beginning[..beginning.len() - 1]);
+        Self { first: format!("[{beginning}"), last }
     }
 
     /// The steps of an operation.

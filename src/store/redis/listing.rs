@@ -12,11 +12,12 @@ use super::RedisShelf;
 use super::keys::{self, Range};
 use super::line::Deadline;
 use super::reading::{attempt, attempts};
-use super::scripts::{Run, WALK};
+use super::scripts::{ENDED, Run, WALK};
 use crate::claim::attempt::{Attempt, State};
 use crate::claim::fence::Fence;
 use crate::claim::id::Token;
 use crate::claim::key::{Kind, Namespace, Subject};
+use crate::claim::time::WallMs;
 use crate::store::shelf::Asked;
 use crate::store::{Chain, StoreError};
 
@@ -72,40 +73,35 @@ impl RedisShelf {
         }
     }
 
-    pub(super) fn ended_keys_after(
+    pub(super) fn keys_ended_before(
         &mut self,
+        horizon: WallMs,
         after: Fence,
         namespace: Option<&Namespace>,
         at_most: usize,
     ) -> Result<Vec<(Fence, Subject)>, StoreError> {
-        let (mut found, mut after) = (Vec::new(), after);
-        loop {
-            let next = self.members_after(after)?;
-            let Some((last, _)) = next.last() else { return Ok(found) };
-            after = *last;
-            for (fence, subject) in next {
-                let is_asked_for = subject.kind == Kind::Once
-                    && namespace.is_none_or(|namespace| *namespace == subject.namespace);
-                if is_asked_for {
-                    found.push((fence, subject));
-                }
-                if found.len() >= at_most {
-                    return Ok(found);
-                }
+        let (mut found, mut after) = (Vec::new(), after.0.to_string());
+        while found.len() < at_most {
+            let arguments = [
+                after,
+                keys::beginning(Kind::Once, namespace),
+                horizon.0.to_string(),
+                self.keys.chains(),
+                MEMBERS.to_string(),
+                (at_most - found.len()).to_string(),
+            ];
+            let run = Run::of(&ENDED, &[self.keys.fences()], &arguments);
+            let (last, members): (String, Vec<(String, i64)>) =
+                self.line.ask_by(Deadline::after(self.limit), |connection| run.on(connection))?;
+            if last.is_empty() {
+                break;
             }
+            after = last;
+            found.extend(members.into_iter().filter_map(|(member, fence)| {
+                keys::member(&member).map(|(_, subject)| (Fence(fence), subject))
+            }));
         }
-    }
-
-    /// The next attempts after a fence, and their chains.
-    fn members_after(&mut self, after: Fence) -> Result<Vec<(Fence, Subject)>, StoreError> {
-        let mut asked = redis::cmd("ZRANGEBYSCORE");
-        asked.arg(self.keys.fences()).arg(format!("({}", after.0)).arg("+inf").arg("WITHSCORES");
-        asked.arg("LIMIT").arg(0).arg(MEMBERS);
-        let members: Vec<(String, i64)> = self.line.ask(&asked, Deadline::after(self.limit))?;
-        let known = members.into_iter().filter_map(|(member, fence)| {
-            keys::member(&member).map(|(_, subject)| (Fence(fence), subject))
-        });
-        Ok(known.collect())
+        Ok(found)
     }
 
     pub(super) fn unended_attempts(&mut self) -> Result<Vec<(Subject, Attempt)>, StoreError> {

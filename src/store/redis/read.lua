@@ -65,7 +65,7 @@ local newest = tonumber(known[2] or '')
 local generation = newest
 while generation do
   local row = take(plain(generation))
-  if not row or not string.find(row, '^%S+ %S+ %S+ %S+ over\n') then
+  if not row or not string.find(row, '^%S+ %S+ %S+ %S+ over ') then
     break
   end
   generation = before(generation)

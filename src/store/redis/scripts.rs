@@ -22,6 +22,7 @@ macro_rules! script {
 script!(READ, "read.lua");
 script!(WRITE, "write.lua");
 script!(FENCE, "fence.lua");
+script!(ENDED, "ended.lua");
 script!(WALK, "walk.lua");
 script!(SETUP, "setup.lua");
 

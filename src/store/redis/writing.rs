@@ -277,10 +277,11 @@ fn row_of(attempt: &Attempt, kind: Kind) -> Result<Row, StoreError> {
     let lease = if counts { to_ms(attempt.lease) } else { 0 }.to_string();
     let over = if row::may_be_passed_over(attempt) { "over" } else { "-" };
     let state = attempt.state.as_str();
+    let ended = attempt.end.as_ref().map_or_else(|| "-".to_owned(), |end| end.at.0.to_string());
     let document = document::write(attempt)?;
     Ok(Row {
         generation: attempt.generation.to_string(),
-        text: format!("{fence} {token} {state} {lease} {over}\n{document}"),
+        text: format!("{fence} {token} {state} {lease} {over} {ended}\n{document}"),
         fence,
         token,
         lease,
