@@ -11,11 +11,15 @@
 //! clock is read once per step. Expired is `now >= until`.
 
 pub mod chained;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod document;
 pub mod error;
 pub mod finding;
 pub mod lease_alone;
 pub mod memory;
 mod output;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod row;
 pub mod setup;
 pub mod shelf;

@@ -18,8 +18,10 @@ mod poll;
 pub(crate) mod processes;
 mod running;
 mod scene;
+pub(crate) mod servers;
 mod stand_in;
 mod terminal;
+mod wall_clock;
 
 pub(crate) use by_hand::token_of;
 pub(crate) use call::{Call, input as input_of};
@@ -31,3 +33,4 @@ pub(crate) use poll::{finished, until};
 pub(crate) use running::Running;
 pub(crate) use scene::{BIN, Scene};
 pub(crate) use terminal::Terminal;
+pub(crate) use wall_clock::WallClock;
