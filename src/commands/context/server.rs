@@ -26,24 +26,26 @@ impl Context {
         let mut store: Box<dyn Store> = match url.engine() {
             #[cfg(feature = "postgres")]
             Engine::Postgres => {
-                let setup = match self.server.auto_setup {
-                    true => postgres::Setup::Automatic,
-                    false => postgres::Setup::Required,
+                let setup = if self.server.auto_setup {
+                    postgres::Setup::Automatic
+                } else {
+                    postgres::Setup::Required
                 };
-                let shelf = PostgresShelf::open(url, limit, setup, &variable)?;
-                Box::new(ChainStore::over(shelf, limit))
+                Box::new(ChainStore::over(
+                    PostgresShelf::open(url, limit, setup, &variable)?,
+                    limit,
+                ))
             }
             #[cfg(feature = "redis")]
             Engine::Redis => {
-                let terms = redis::Terms {
-                    setup: match self.server.auto_setup {
-                        true => redis::Setup::Automatic,
-                        false => redis::Setup::Required,
-                    },
-                    acknowledgements: self.server.redis_wait.unwrap_or(0),
+                let setup = if self.server.auto_setup {
+                    redis::Setup::Automatic
+                } else {
+                    redis::Setup::Required
                 };
-                let shelf = RedisShelf::open(url, limit, terms, &variable)?;
-                Box::new(ChainStore::over(shelf, limit))
+                let acknowledgements = self.server.redis_wait.unwrap_or(0);
+                let terms = redis::Terms { setup, acknowledgements };
+                Box::new(ChainStore::over(RedisShelf::open(url, limit, terms, &variable)?, limit))
             }
             #[cfg(not(all(feature = "postgres", feature = "redis")))]
             _ => return Err(super::opening::not_built_in(url)),
