@@ -48,6 +48,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand prune 'Remove old records'
             cand stats 'Count keys, attempts and calls, and say how long they take'
             cand doctor 'Look for what is wrong with the store and the machine, and change nothing'
+            cand setup 'Create or migrate the store, which one on a server wants once'
             cand completions 'Print the completions of a shell'
             cand keygen 'Print a random key'
         }
@@ -401,6 +402,19 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand -v 'Say on stderr what happened, replays included'
             cand --verbose 'Say on stderr what happened, replays included'
             cand --json 'Print one JSON document'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'doubletap;setup'= {
+            cand --store 'Keep the state in this file, or on this server'
+            cand --namespace 'Separate equal keys [default: default]'
+            cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
+            cand --source 'Label the caller in the report'
+            cand --store-timeout 'Wait this long for the store itself [default: 10s]'
+            cand -q 'Say nothing about a busy key or a take-over'
+            cand --quiet 'Say nothing about a busy key or a take-over'
+            cand -v 'Say on stderr what happened, replays included'
+            cand --verbose 'Say on stderr what happened, replays included'
             cand -h 'Print help'
             cand --help 'Print help'
         }

@@ -50,6 +50,7 @@ complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "forget" -d 'Dro
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "prune" -d 'Remove old records'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "stats" -d 'Count keys, attempts and calls, and say how long they take'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "doctor" -d 'Look for what is wrong with the store and the machine, and change nothing'
+complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "setup" -d 'Create or migrate the store, which one on a server wants once'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "completions" -d 'Print the completions of a shell'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "keygen" -d 'Print a random key'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l store -d 'Keep the state in this file, or on this server' -r -F
@@ -333,6 +334,14 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s q -l quie
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s h -l help -d 'Print help'
+complete -c doubletap -n "__fish_doubletap_using_subcommand setup" -l store -d 'Keep the state in this file, or on this server' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand setup" -l namespace -d 'Separate equal keys [default: default]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand setup" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand setup" -l source -d 'Label the caller in the report' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand setup" -l store-timeout -d 'Wait this long for the store itself [default: 10s]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand setup" -s q -l quiet -d 'Say nothing about a busy key or a take-over'
+complete -c doubletap -n "__fish_doubletap_using_subcommand setup" -s v -l verbose -d 'Say on stderr what happened, replays included'
+complete -c doubletap -n "__fish_doubletap_using_subcommand setup" -s h -l help -d 'Print help'
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F

@@ -4,10 +4,16 @@
 //! ignored with the names of the packages it needs, so that a machine without them
 //! says what was left out. `.ci/run` has them and runs them all.
 
+#[macro_use]
+mod engine;
+mod doctor;
 mod endings;
 mod hosts;
+mod outages;
 mod postgres;
 mod redis;
+mod verbs;
+mod waits;
 
 // The sentences that cannot even be compiled without a feature are told of here.
 

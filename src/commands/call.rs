@@ -175,10 +175,8 @@ impl<'a, R> Call<'a, R> {
     ) -> (Result<Answer, StoreError>, BootMs) {
         let began = Instant::now();
         let mut sent = clock::boot();
-        let slice = match self.context.place() {
-            Place::File(_) => SLICE,
-            Place::Server(_) => SLICE_OF_SERVER,
-        };
+        let is_server = matches!(self.context.place(), Place::Server(_));
+        let slice = if is_server { SLICE_OF_SERVER } else { SLICE };
         let limit = self.context.store_timeout();
         let answer = loop {
             let left = limit.saturating_sub(began.elapsed());
@@ -192,7 +190,8 @@ impl<'a, R> Call<'a, R> {
             match error.trouble() {
                 Trouble::Locked if over || told => break Err(store.locked_for(limit)),
                 // It has not won: its lease counts from the next time.
-                Trouble::Locked => sent = clock::boot(),
+                Trouble::Locked if is_server => sent = clock::boot(),
+                Trouble::Locked => {}
                 _ if over || told => break Err(error),
                 // It may have: the same token gives the same claim then.
                 _ => thread::sleep(SLICE),

@@ -97,13 +97,14 @@ impl Lease<'_> {
     /// Runs the command to its end, and gives the name back.
     fn see_through(&mut self, under: Under) -> anyhow::Result<Ending> {
         let limiting = under.limiting_tenure();
-        let Under { claim, mut keeper, transacting, running, .. } = under;
+        let Under { claim, mut keeper, transacting, tenure, running, .. } = under;
         let rules = (&*transacting, limiting.as_deref());
         let ended = self.0.see_through(running, None, rules, |waker| keeper.begin(waker))?;
         let mut store = keeper.stop()?;
         self.0.account.ended(Some(ended.outcome));
         self.0.account.ran(ended.run, None);
         let began = Instant::now();
+        self.0.wait_until(&mut *store, tenure.end());
         let given_back = self.give_back(&mut *store, claim, &ended);
         self.0.account.in_store(began);
         let ending = match (given_back, ended.stopped) {

@@ -35,9 +35,41 @@ pub(super) fn tree() -> clap::Command {
     command
 }
 
-/// The options that every verb takes, those that clap adds among them.
+/// The options that every verb takes, those that clap adds among them, and those of
+/// builds that know a server: the pages are the same for all builds.
 pub(super) fn global_options(tree: &clap::Command) -> Vec<Opt> {
-    tree.get_arguments().filter(|arg| !arg.is_positional()).map(of).collect()
+    let mut options: Vec<_> =
+        tree.get_arguments().filter(|arg| !arg.is_positional()).map(of).collect();
+    let of_servers = options_of_servers();
+    options.retain(|opt| !of_servers.contains(opt));
+    options.extend(of_servers);
+    options
+}
+
+/// What only builds take that know a server.
+fn options_of_servers() -> [Opt; 2] {
+    let named = |name: &str| Opt { names: vec![name.to_owned()], ..Opt::default() };
+    [
+        named("--auto-setup"),
+        Opt {
+            value: Some("N".to_owned()),
+            default: Some("0".to_owned()),
+            variable: Some("DOUBLETAP_REDIS_WAIT".to_owned()),
+            ..named("--redis-wait")
+        },
+    ]
+}
+
+#[test]
+fn the_options_of_servers_are_those_of_the_builds_that_know_them() {
+    let has = |name: &str| {
+        let found: Vec<_> = tree().get_arguments().map(of).collect();
+        found.into_iter().find(|opt| opt.names.iter().any(|known| known == name))
+    };
+    let [auto_setup, redis_wait] = options_of_servers();
+    let any = cfg!(any(feature = "postgres", feature = "redis"));
+    assert_eq!(has("--auto-setup"), any.then_some(auto_setup));
+    assert_eq!(has("--redis-wait"), cfg!(feature = "redis").then_some(redis_wait));
 }
 
 /// The options that only this verb takes.

@@ -202,7 +202,7 @@ impl<'scene> Call<'scene> {
         }
         command
             .env("HOME", self.scene.home())
-            .env("DOUBLETAP_STORE", self.scene.store())
+            .env("DOUBLETAP_STORE", self.scene.place())
             .env("BIN", BIN)
             .env("OUT", &stdout)
             .env("STATE", self.scene.state_folder());

@@ -1,6 +1,7 @@
 //! One test's own world: a store, a working folder, a home, and what happened there.
 
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,8 @@ eval "$behaviour"
 pub(crate) struct Scene {
     root: TempDir,
     outputs: Cell<u32>,
+    /// Where its store is, if that is on a server.
+    server: Option<String>,
 }
 
 impl Scene {
@@ -43,6 +46,7 @@ impl Scene {
         let scene = Self {
             root: TempDir::with_prefix("doubletap-").expect("a temporary folder can be made"),
             outputs: Cell::new(0),
+            server: None,
         };
         for folder in ["home", "work", "state", "out"] {
             fs::create_dir(scene.root().join(folder)).expect("a folder can be made");
@@ -50,6 +54,18 @@ impl Scene {
         mkfifo(&scene.path("gate"), Mode::S_IRUSR | Mode::S_IWUSR).expect("a FIFO can be made");
         scene.behave(":");
         scene
+    }
+
+    /// The same on a server, where the store is still to be set up.
+    pub(crate) fn on(url: String) -> Self {
+        let mut scene = Self::new();
+        scene.server = Some(url);
+        scene
+    }
+
+    /// What calls are told about where the store is.
+    pub(crate) fn place(&self) -> OsString {
+        self.server.as_ref().map_or_else(|| self.store().into(), OsString::from)
     }
 
     /// The whole folder, with its links resolved.

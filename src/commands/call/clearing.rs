@@ -7,9 +7,12 @@ use crate::claim::held::Claim;
 use crate::claim::holder::Tie;
 use crate::claim::key::Kind;
 use crate::claim::outcome::Outcome;
+use crate::claim::time::BootMs;
 use crate::exit::Ending;
 use crate::place::Place;
+use crate::process::clock;
 use crate::process::group::{self, Presence};
+use crate::process::tenure::until;
 use crate::report::line::CallOutcome;
 use crate::store::{Completion, Liveness as _, Store, StoreError, Verdict};
 
@@ -18,6 +21,9 @@ use super::Call;
 
 /// How long a predecessor's processes may take to die.
 const CLEARING: Duration = Duration::from_secs(10);
+
+/// How long the last try to spend a claim on a server may take.
+const LAST_TRY: Duration = Duration::from_secs(1);
 
 impl<R> Call<'_, R> {
     pub(in crate::commands) fn tell_of_take_over(&mut self, claim: &Claim) {
@@ -39,6 +45,14 @@ impl<R> Call<'_, R> {
         self.account.settle(CallOutcome::Busy);
         self.release(store, claim, None, "processes of an earlier attempt could not be ended")?;
         Ok(Ending::Status(self.conflict_exit_code()))
+    }
+
+    /// Has a server that does not answer not be waited for beyond the end of a claim.
+    pub(in crate::commands) fn wait_until(&self, store: &mut dyn Store, end: BootMs) {
+        if let Place::Server(_) = self.context.place() {
+            let left = until(end, clock::boot()).max(LAST_TRY);
+            store.wait_at_most(left.min(self.context.store_timeout()));
+        }
     }
 
     /// Spends a claim whose command never ran.

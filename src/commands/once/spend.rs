@@ -10,7 +10,6 @@ use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{BootMs, WallMs};
 use crate::exit::{self, Ending};
-use crate::place::Place;
 use crate::process::capture::Captured;
 use crate::process::clock;
 use crate::process::recorder::Recording;
@@ -24,9 +23,6 @@ use super::super::call::running::ending;
 use super::super::judging::Validity;
 use super::super::keeping::keep;
 use super::Once;
-
-/// How long the last try to record an end on a server may take.
-const LAST_TRY: Duration = Duration::from_secs(1);
 
 /// The pause between two tries to record an end.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -126,11 +122,7 @@ impl Once<'_> {
         let what = (claim.attempt().fence, claim.attempt().group);
         let mut told = false;
         loop {
-            if let Place::Server(_) = self.call.context.place() {
-                // What does not answer is not waited for beyond that.
-                let left = until(give_up_at, clock::boot()).max(LAST_TRY);
-                store.wait_at_most(left.min(self.call.context.store_timeout()));
-            }
+            self.call.wait_until(&mut *store, give_up_at);
             let error = match store.complete(claim, &completion) {
                 Ok(owned) => {
                     self.call.spent(&mut *store, what, owned);

@@ -1,0 +1,110 @@
+//! A server that goes away: before a run, in the middle of one, and at its end.
+
+use std::time::{Duration, Instant};
+
+use super::engine::Engine;
+use crate::support::until;
+
+every_server!(
+    nothing_runs_while_the_server_is_gone,
+    a_claim_outlasts_a_restart_of_the_server,
+    a_command_is_stopped_before_its_claim_is_over,
+    a_command_that_holds_a_name_is_stopped_before_its_lease_is_over,
+    an_end_is_recorded_when_the_server_is_back_in_time,
+    an_end_that_cannot_be_recorded_is_settled_by_hand,
+);
+
+const UNTIL_TOLD: &str =
+    r#"trap "echo told; exit 3" TERM; : >"begun"; while :; do sleep 0.05; done"#;
+
+fn nothing_runs_while_the_server_is_gone<E: Engine>() {
+    let mut server = E::start();
+    let scene = server.scene();
+    server.pause();
+    let began = Instant::now();
+    let call = scene.once("k --store-timeout 1s").sh("echo >>runs");
+    call.status(125).note(&["the store"]).run();
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    server.resume();
+    server.kill();
+    scene.once("k").sh("echo >>runs").status(125).note(&["the store"]).run();
+    assert_eq!(scene.runs(), 0);
+    scene.once("k -q --fail-open").sh("echo >>runs").any_stderr().run();
+    assert_eq!(scene.runs(), 1);
+}
+
+fn a_claim_outlasts_a_restart_of_the_server<E: Engine>() {
+    let mut server = E::start();
+    let scene = server.scene();
+    let mut gate = scene.gate();
+    let holder = scene.begun(scene.hanging("k --claim-ttl 20s").any_stderr());
+    server.kill();
+    server.restart();
+    scene.attempt("k").status(75).note(&["held by"]).run();
+    gate.open();
+    holder.finish();
+    scene.attempt("k").run();
+    assert_eq!(scene.runs(), 1);
+}
+
+fn a_command_is_stopped_before_its_claim_is_over<E: Engine>() {
+    let mut server = E::start();
+    let scene = server.scene();
+    let began = Instant::now();
+    let call = scene.once("k --claim-ttl 4s").sh(UNTIL_TOLD).stdout("told\n").status(69);
+    let call = call.notes(&["cannot be renewed at present", "stopped before its 4s were over"]);
+    let running = call.spawn();
+    until("it runs", || scene.path("begun").exists());
+    server.pause();
+    running.finish();
+    let took = began.elapsed();
+    assert!(took < Duration::from_millis(8500), "it took {took:?}");
+    server.resume();
+}
+
+fn a_command_that_holds_a_name_is_stopped_before_its_lease_is_over<E: Engine>() {
+    let mut server = E::start();
+    let scene = server.scene();
+    let call = scene.lease("n --ttl 4s").sh(UNTIL_TOLD).stdout("told\n").status(69);
+    let call = call.notes(&["cannot be renewed at present", "stopped before its 4s were over"]);
+    let running = call.spawn();
+    until("it runs", || scene.path("begun").exists());
+    let began = Instant::now();
+    server.pause();
+    running.finish();
+    let took = began.elapsed();
+    assert!(took < Duration::from_millis(8500), "it took {took:?}");
+    server.resume();
+}
+
+fn an_end_is_recorded_when_the_server_is_back_in_time<E: Engine>() {
+    let mut server = E::start();
+    let scene = server.scene();
+    let mut gate = scene.gate();
+    let holder = scene.begun(scene.hanging("k --claim-ttl 30s --store-timeout 1s").any_stderr());
+    server.pause();
+    gate.open();
+    until("it has tried in vain", || {
+        String::from_utf8_lossy(&holder.stderr_so_far()).contains("cannot be recorded yet")
+    });
+    server.resume();
+    holder.finish();
+    scene.attempt("k").run();
+    assert_eq!(scene.runs(), 1);
+}
+
+fn an_end_that_cannot_be_recorded_is_settled_by_hand<E: Engine>() {
+    let mut server = E::start();
+    let scene = server.scene();
+    let mut gate = scene.gate();
+    let call = scene.hanging("k --claim-ttl 3s --store-timeout 1s").status(74);
+    let holder = scene.begun(call.notes(&["complete k --unresolved --exit-code 0"]));
+    server.kill();
+    gate.open();
+    holder.finish();
+    server.restart();
+    let settled = || scene.call("complete k --unresolved").unchecked().run().code() == 0;
+    until("its lease is over, and it can be settled", settled);
+    scene.attempt("k").run();
+    assert_eq!(scene.runs(), 1);
+}
