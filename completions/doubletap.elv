@@ -18,7 +18,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
     }
     var completions = [
         &'doubletap'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -52,7 +52,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand keygen 'Print a random key'
         }
         &'doubletap;once'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -90,7 +90,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;lease'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -117,7 +117,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help'
         }
         &'doubletap;begin'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -143,7 +143,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;complete'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -167,7 +167,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;fail'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -186,7 +186,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help'
         }
         &'doubletap;acquire'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -211,7 +211,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;release'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -227,7 +227,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help'
         }
         &'doubletap;renew'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -243,7 +243,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help'
         }
         &'doubletap;assert'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -258,7 +258,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help'
         }
         &'doubletap;step'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -291,7 +291,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;show'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -307,7 +307,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;logs'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -325,7 +325,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help'
         }
         &'doubletap;list'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -342,7 +342,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;forget'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -358,7 +358,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;prune'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -375,7 +375,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help'
         }
         &'doubletap;stats'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -390,7 +390,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;doctor'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -405,7 +405,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help'
         }
         &'doubletap;completions'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'
@@ -418,7 +418,7 @@ set edit:completion:arg-completer[doubletap] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'doubletap;keygen'= {
-            cand --store 'Keep the state in this file'
+            cand --store 'Keep the state in this file, or on this server'
             cand --namespace 'Separate equal keys [default: default]'
             cand --log 'Append one JSON line for each `once`, `lease` and `step` to this file'
             cand --source 'Label the caller in the report'

@@ -24,7 +24,7 @@ function __fish_doubletap_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c doubletap -n "__fish_doubletap_needs_command" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_needs_command" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_needs_command" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_needs_command" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_needs_command" -l source -d 'Label the caller in the report' -r
@@ -52,7 +52,7 @@ complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "stats" -d 'Coun
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "doctor" -d 'Look for what is wrong with the store and the machine, and change nothing'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "completions" -d 'Print the completions of a shell'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "keygen" -d 'Print a random key'
-complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l source -d 'Label the caller in the report' -r
@@ -88,7 +88,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l rerun -d 'R
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l fail-open -d 'If the store cannot be used, run unguarded and say so'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -s n -l nonblock -d 'Do not wait (the default)'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -l source -d 'Label the caller in the report' -r
@@ -107,7 +107,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -s v -l verbo
 complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -l no-renew -d 'Do not renew it: the command is stopped before it ends'
 complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -s n -l nonblock -d 'Do not wait (the default)'
 complete -c doubletap -n "__fish_doubletap_using_subcommand lease" -s h -l help -d 'Print help'
-complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -l source -d 'Label the caller in the report' -r
@@ -128,7 +128,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -s q -l quiet
 complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -s n -l nonblock -d 'Do not wait (the default)'
 complete -c doubletap -n "__fish_doubletap_using_subcommand begin" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l source -d 'Label the caller in the report' -r
@@ -151,7 +151,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l unresol
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l upsert-missing -d 'Record it even if nothing is known of the key: it was pruned, or the store is new'
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand complete" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -l source -d 'Label the caller in the report' -r
@@ -165,7 +165,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -s q -l quiet 
 complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand fail" -s h -l help -d 'Print help'
-complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -l source -d 'Label the caller in the report' -r
@@ -184,7 +184,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -s q -l qui
 complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -s n -l nonblock -d 'Do not wait (the default)'
 complete -c doubletap -n "__fish_doubletap_using_subcommand acquire" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand release" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand release" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand release" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand release" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand release" -l source -d 'Label the caller in the report' -r
@@ -195,7 +195,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand release" -s q -l qui
 complete -c doubletap -n "__fish_doubletap_using_subcommand release" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand release" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand release" -s h -l help -d 'Print help'
-complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -l source -d 'Label the caller in the report' -r
@@ -206,7 +206,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -s q -l quiet
 complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand renew" -s h -l help -d 'Print help'
-complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -l source -d 'Label the caller in the report' -r
@@ -216,7 +216,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -s q -l quie
 complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand assert" -s h -l help -d 'Print help'
-complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l source -d 'Label the caller in the report' -r
@@ -243,7 +243,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand step" -s v -l verbos
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l no-output -d 'Keep only the exit status; the command keeps the terminal'
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -s n -l nonblock -d 'Do not wait (the default)'
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l source -d 'Label the caller in the report' -r
@@ -255,7 +255,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand show" -s q -l quiet 
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l source -d 'Label the caller in the report' -r
@@ -267,7 +267,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l stdout -d '
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -l stderr -d 'Only its standard error, on standard output'
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -s f -l follow -d 'Go on until the attempt ends'
 complete -c doubletap -n "__fish_doubletap_using_subcommand logs" -s h -l help -d 'Print help'
-complete -c doubletap -n "__fish_doubletap_using_subcommand list" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand list" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand list" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand list" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand list" -l source -d 'Label the caller in the report' -r
@@ -289,7 +289,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand list" -s q -l quiet 
 complete -c doubletap -n "__fish_doubletap_using_subcommand list" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand list" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -l source -d 'Label the caller in the report' -r
@@ -301,7 +301,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -s q -l quie
 complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -l force -d 'Drop it even while its holder lives'
 complete -c doubletap -n "__fish_doubletap_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l source -d 'Label the caller in the report' -r
@@ -313,7 +313,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l dry-run -d
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l force -d 'Also remove what is promised (--ttl, --per, --retry-after), and allow an age below the longest claim'
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand prune" -s h -l help -d 'Print help'
-complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l source -d 'Label the caller in the report' -r
@@ -323,7 +323,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -s v -l verbo
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -l prometheus -d 'Print metrics in the text format of Prometheus'
 complete -c doubletap -n "__fish_doubletap_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l source -d 'Label the caller in the report' -r
@@ -333,7 +333,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s q -l quie
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -l json -d 'Print one JSON document'
 complete -c doubletap -n "__fish_doubletap_using_subcommand doctor" -s h -l help -d 'Print help'
-complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l source -d 'Label the caller in the report' -r
@@ -341,7 +341,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -l stor
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -s q -l quiet -d 'Say nothing about a busy key or a take-over'
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -s v -l verbose -d 'Say on stderr what happened, replays included'
 complete -c doubletap -n "__fish_doubletap_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c doubletap -n "__fish_doubletap_using_subcommand keygen" -l store -d 'Keep the state in this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand keygen" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand keygen" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand keygen" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand keygen" -l source -d 'Label the caller in the report' -r

@@ -12,7 +12,6 @@ pub mod step;
 pub mod values;
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -20,6 +19,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueHint};
 
 use crate::claim::key::{Key, Namespace};
 use crate::exit;
+use crate::place::Place;
 
 pub use lease::LeaseArgs;
 pub use once::OnceArgs;
@@ -54,9 +54,9 @@ pub struct Cli {
 /// Options that every verb takes, before or after its name.
 #[derive(Args, Clone, Debug)]
 pub struct Global {
-    /// Keep the state in this file
-    #[arg(long, global = true, env = "DOUBLETAP_STORE", value_name = "PATH", value_parser = values::store())]
-    pub store: Option<PathBuf>,
+    /// Keep the state in this file, or on this server
+    #[arg(long, global = true, env = "DOUBLETAP_STORE", hide_env_values = true, value_name = "PATH|URL", value_parser = values::store(), value_hint = ValueHint::AnyPath)]
+    pub store: Option<Place>,
 
     /// Separate equal keys [default: default]
     #[arg(long, global = true, env = "DOUBLETAP_NAMESPACE", value_name = "NS", value_parser = values::namespace())]

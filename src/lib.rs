@@ -8,9 +8,9 @@
 //! | floor | modules | what they are |
 //! |---|---|---|
 //! | 3 | [`commands`] | the use cases, one file per verb |
-//! | 2 | [`store::sqlite`], [`store::memory`], [`process`], [`report`] | the adapters: a file, the machine, people |
-//! | 1 | [`store`], [`cli`] | the contract of a store; the command line |
-//! | 0 | [`claim`], [`exit`], [`text`] | the rules, free of input and output; the numbers; quoting |
+//! | 2 | [`store::sqlite`], [`store::memory`], [`store::redis`](store), [`process`], [`report`] | the adapters: a file, a server, the machine, people |
+//! | 1 | [`store`], [`cli`] | the contract of a store, and its rules over whatever keeps chains; the command line |
+//! | 0 | [`claim`], [`exit`], [`place`], [`text`] | the rules, free of input and output; the numbers; where a store is; quoting |
 //!
 //! The way of a `once`: [`cli`] parses; [`commands::once`] makes a request,
 //! opens the store and looks. [`claim::decide`] says what may be done, here
@@ -33,6 +33,7 @@ pub mod claim;
 pub mod cli;
 pub mod commands;
 pub mod exit;
+pub mod place;
 pub mod process;
 pub mod report;
 pub mod store;

@@ -10,11 +10,18 @@
 //! the clock, read again, decide, write, and require the number of rows. The
 //! clock is read once per step. Expired is `now >= until`.
 
+pub mod chained;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod document;
 pub mod error;
 pub mod finding;
+pub mod lease_alone;
 pub mod memory;
 mod output;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod row;
+pub mod shelf;
 pub mod sqlite;
 mod values;
 
@@ -29,6 +36,7 @@ use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
+use crate::claim::time::Now;
 
 pub use error::{StoreError, Trouble};
 pub use finding::{Finding, Grade};
@@ -275,4 +283,28 @@ pub trait Store: Send {
     /// Puts in order what writing has left behind. To be called when nobody
     /// waits for the caller any more; never fails and never waits.
     fn tidy(&mut self);
+
+    /// The same, for a call that changes something and completes nothing: it is such a
+    /// call's turn now and then.
+    fn tidy_by_turns(&mut self) {}
+
+    /// The time by the clock that leases and records of this store count on.
+    ///
+    /// # Errors
+    /// When the store cannot be asked.
+    fn now(&mut self) -> Result<Now, StoreError>;
+
+    /// Has every call from here on wait at most this long for what others have locked, or
+    /// for a server; says how long it was before.
+    fn wait_at_most(&mut self, limit: Duration) -> Duration;
+
+    /// The error of having waited so long in vain for what others have locked.
+    fn locked_for(&self, limit: Duration) -> StoreError;
+
+    /// Has `ring` be called, on another thread, soon after anything is written about a key
+    /// by others; says whether that will be. When it returns, nothing that is written from
+    /// then on is missed. Another call for the same key changes nothing.
+    fn watch(&mut self, _subject: &Subject, _ring: Box<dyn Fn() + Send>) -> bool {
+        false
+    }
 }

@@ -13,6 +13,22 @@ macro_rules! every_store {
     ($($sentence:ident),* $(,)?) => {
         every_store!(in memory: $($sentence)*);
         every_store!(in sqlite: $($sentence)*);
+        #[cfg(feature = "redis")]
+        mod servers {
+            every_store!(on redis "needs redis-server and openssl: cargo test --features full -- --ignored servers::": $($sentence)*);
+        }
+    };
+    (on $store:ident $why:literal: $($sentence:ident)*) => {
+        mod $store {
+            use crate::contract::stage::Stage;
+            $(
+                #[test]
+                #[ignore = $why]
+                fn $sentence() {
+                    super::super::$sentence(&mut Stage::$store());
+                }
+            )*
+        }
     };
     (in $store:ident: $($sentence:ident)*) => {
         mod $store {

@@ -84,6 +84,7 @@ mod report;
 mod report_files;
 mod rerun;
 mod retry;
+mod servers;
 mod signals;
 mod situations;
 mod skill;

@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use doubletap::claim::duration::{self, Limit, SHORTEST_CLAIM};
@@ -13,6 +12,7 @@ use doubletap::claim::key::{Key, MAX_BYTES, Namespace};
 use doubletap::claim::outcome::{Outcome, RecordPolicy};
 use doubletap::claim::size::SizeLimit;
 use doubletap::cli;
+use doubletap::place::Place;
 use doubletap::report::log::LogTally;
 use proptest::prelude::*;
 
@@ -164,7 +164,7 @@ proptest! {
         let mut option = OsString::from("--store=");
         option.push(&name);
         match cli::parse(&["doubletap".into(), "list".into(), option]) {
-            Ok(cli) => prop_assert_eq!(cli.global.store, Some(PathBuf::from(name))),
+            Ok(cli) => prop_assert_eq!(cli.global.store, Some(Place::File(name.into()))),
             Err(_) => prop_assert!(name.is_empty(), "{:?} was refused", name),
         }
     }

@@ -18,6 +18,7 @@ mod poll;
 pub(crate) mod processes;
 mod running;
 mod scene;
+pub(crate) mod servers;
 mod stand_in;
 mod terminal;
 mod wall_clock;

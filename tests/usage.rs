@@ -224,3 +224,52 @@ fn a_claim_that_hangs_on_nothing_is_refused_with_what_it_could_hang_on() {
     refused(&scene, scene.call("begin k"), &["--pid $$", "--claim-ttl 1h"]);
     refused(&scene, scene.call("begin k --format json"), &["--pid $$"]);
 }
+
+#[test]
+fn a_store_on_a_server_needs_a_build_with_its_feature_and_a_scheme_of_somebody() {
+    let scene = Scene::new();
+    let of_nobody = "there is no mysql store; name a file, postgresql://… or redis://…";
+    let mut wrong = vec![("mysql://h/d", of_nobody), ("redis://", "names no Redis server")];
+    if cfg!(not(feature = "postgres")) {
+        wrong.push((
+            "postgresql://h/d",
+            "no PostgreSQL store; one that has: cargo install --path . --features postgres",
+        ));
+    }
+    if cfg!(not(feature = "redis")) {
+        wrong.push((
+            "rediss://h",
+            "no Redis store; one that has: cargo install --path . --features redis",
+        ));
+    }
+    for (name, why) in wrong {
+        let call = scene.once("k --store").arg(name).sh("echo >>runs");
+        refused(&scene, call, &[name, why]);
+        let call = scene.once("k").env("DOUBLETAP_STORE", name).sh("echo >>runs");
+        refused(&scene, call, &[name, why]);
+    }
+}
+
+#[test]
+fn a_password_in_the_name_of_a_store_is_not_shown() {
+    let scene = Scene::new();
+    for name in ["mysql://app:s3cret@h/d", "postgresql://app:s3cret@h/d\n", "redis://:s3cret@h\n"] {
+        for call in [
+            scene.once("k --store").arg(name),
+            scene.once("k").env("DOUBLETAP_STORE", name),
+            scene.call("list --store").arg(name),
+        ] {
+            let done = call.unchecked().run();
+            let complaint = done.complaint();
+            assert!(complaint.contains("***@h"), "{complaint}");
+            assert!(!complaint.contains("s3cret"), "{complaint}");
+        }
+    }
+    for verb in ["--help", "once --help", "show --help"] {
+        let call = scene.call(verb).env("DOUBLETAP_STORE", "redis://:s3cret@h");
+        let done = call.unchecked().run();
+        let help = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(help.contains("DOUBLETAP_STORE"), "{help}");
+        assert!(!help.contains("s3cret"), "{help}");
+    }
+}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, Command};
 
@@ -15,6 +16,7 @@ use crate::claim::key::{self, Key, Namespace};
 use crate::claim::outcome::{BadCodes, RecordPolicy};
 use crate::claim::size::{self, SizeLimit};
 use crate::claim::standing::Standing;
+use crate::place::{self, Engine, Place, without_password};
 
 pub(super) fn key() -> impl TypedValueParser<Value = Key> {
     OsStringValueParser::new().try_map(|text| Key::from_os(&text))
@@ -98,16 +100,53 @@ impl TypedValueParser for LogParser {
     }
 }
 
-pub(super) fn store() -> impl TypedValueParser<Value = PathBuf> {
-    path().try_map(|path| {
-        let scheme = path.to_str().and_then(|text| text.split_once("://"));
-        match scheme {
-            Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-                Err(format!("this build has no {scheme} store; name a file"))
-            }
-            _ => Ok(path),
-        }
-    })
+pub(super) fn store() -> impl TypedValueParser<Value = Place> {
+    StoreParser
+}
+
+#[derive(Clone)]
+struct StoreParser;
+
+impl TypedValueParser for StoreParser {
+    type Value = Place;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        _: Option<&Arg>,
+        text: &OsStr,
+    ) -> Result<Place, clap::Error> {
+        store_at(text).map_err(|why| {
+            // Not what clap says by itself: a password may be in it.
+            let shown = without_password(&text.to_string_lossy());
+            let message = format!("invalid value '{shown}' for '--store <PATH|URL>': {why}");
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
+}
+
+/// The store of this name.
+fn store_at(text: &OsStr) -> Result<Place, String> {
+    if text.is_empty() {
+        return Err("it is empty (is a shell variable unset?)".to_owned());
+    }
+    match place::url(&text.to_string_lossy())? {
+        None => Ok(Place::File(text.into())),
+        Some(_) if text.to_str().is_none() => Err("it is not UTF-8".to_owned()),
+        Some(url) if is_built_in(url.engine()) => Ok(Place::Server(url)),
+        Some(url) => Err(format!(
+            "this build has no {} store; one that has: cargo install --path . --features {}",
+            url.engine().name(),
+            url.engine().feature()
+        )),
+    }
+}
+
+fn is_built_in(engine: Engine) -> bool {
+    match engine {
+        Engine::Postgres => cfg!(feature = "postgres"),
+        Engine::Redis => cfg!(feature = "redis"),
+    }
 }
 
 pub(super) fn report() -> impl TypedValueParser<Value = ReportTarget> {

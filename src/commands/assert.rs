@@ -15,7 +15,7 @@ pub(super) fn run(context: &Context, args: &AssertArgs) -> anyhow::Result<Ending
     let (mut store, subject, attempt) = found(context, token, args.json)?;
     let settling = Settling { context, subject: &subject, token, json: args.json };
     if attempt.state != State::Running {
-        return settling.lost(Some(&mut store), lost_to(attempt.state));
+        return settling.lost(Some(&mut *store), lost_to(attempt.state));
     }
     match timeliness(context, subject.kind, &attempt)? {
         Timeliness::InTime => settling.done(Settlement::Held, (&attempt, Timeliness::InTime)),

@@ -27,16 +27,14 @@ use crate::cli::{RunArgs, WaitArgs};
 use crate::exit::{self, Ending};
 use crate::process::host;
 use crate::process::launch::{Newborn, Streams};
-use crate::process::live::LiveFile;
 use crate::process::signals::Signals;
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
 use crate::report::sentences::Topic;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Answer, Store as _, StoreError, Trouble};
+use crate::store::{Answer, Store, StoreError, Trouble};
 
 use super::Context;
-use super::context::random;
+use super::context::{Witness, random};
 use account::Account;
 use keeper::Renewal;
 use wait::Waiting;
@@ -51,7 +49,7 @@ pub(super) struct Call<'a, R = &'a RunArgs> {
     pub(super) run: R,
     waits: &'a WaitArgs,
     pub(super) request: Request,
-    pub(super) live: LiveFile,
+    pub(super) live: Witness,
     pub(super) waker: Waker,
     pub(super) signals: Option<Signals>,
     pub(super) waiting: Waiting,
@@ -93,11 +91,7 @@ impl<'a> Call<'a> {
     }
 
     /// One look, and one claim where the look does not settle it.
-    pub(super) fn ask(
-        &mut self,
-        store: &mut SqliteStore,
-        streams: Streams,
-    ) -> anyhow::Result<Asked> {
+    pub(super) fn ask(&mut self, store: &mut dyn Store, streams: Streams) -> anyhow::Result<Asked> {
         self.ask_for(store, |call| {
             let newborn = call.fork(streams)?;
             let holder = host::ourselves(&call.context.clock);
@@ -119,7 +113,7 @@ impl<'a, R> Call<'a, R> {
             context,
             run,
             waits,
-            live: context.live_file(),
+            live: context.witness(),
             waker: Waker::default(),
             signals: None,
             waiting: Waiting::new(waits.wait),
@@ -134,7 +128,7 @@ impl<'a, R> Call<'a, R> {
     /// ready for it then.
     pub(super) fn ask_for<P>(
         &mut self,
-        store: &mut SqliteStore,
+        store: &mut dyn Store,
         prepare: impl FnOnce(&Self) -> anyhow::Result<(Claimant, P)>,
     ) -> anyhow::Result<Asked<P>> {
         let began = Instant::now();
@@ -168,11 +162,7 @@ impl<'a, R> Call<'a, R> {
 
     /// Claims in slices, so that a signal to end, or the end of a wait, does not
     /// have to wait for a lock of somebody else's.
-    fn claim(
-        &mut self,
-        store: &mut SqliteStore,
-        claimant: &Claimant,
-    ) -> Result<Answer, StoreError> {
+    fn claim(&mut self, store: &mut dyn Store, claimant: &Claimant) -> Result<Answer, StoreError> {
         let began = Instant::now();
         let limit = store.wait_at_most(SLICE);
         let answer = loop {

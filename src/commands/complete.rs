@@ -27,8 +27,7 @@ use crate::process::host;
 use crate::process::recorder::Recorder;
 use crate::process::stdin::read_pieces;
 use crate::report::claims::Settlement;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Completion, LostWhy, Output, Owned, Resumed, Spool, Store as _, Verdict};
+use crate::store::{Completion, LostWhy, Output, Owned, Resumed, Spool, Store, Verdict};
 
 use super::call::account::Account;
 use super::call::{Asked, Call};
@@ -100,53 +99,53 @@ impl Completing<'_> {
         let Some(mut store) = store else {
             return self.settling.lost(None, LostWhy::Missing);
         };
-        match self.settling.resume(&mut store)? {
+        match self.settling.resume(&mut *store)? {
             Resumed::Claim(claim) => {
-                let given = self.given(&store, &claim.ownership())?;
+                let given = self.given(&*store, &claim.ownership())?;
                 self.record(store, claim, &given)
             }
-            Resumed::Ended(own) => self.again(&mut store, &own),
+            Resumed::Ended(own) => self.again(&mut *store, &own),
             Resumed::Lost(LostWhy::Missing) if self.args.upsert_missing => self.upsert(store),
-            Resumed::Lost(why) => self.settling.lost(Some(&mut store), why),
+            Resumed::Lost(why) => self.settling.lost(Some(&mut *store), why),
         }
     }
 
     /// Claims what nothing is known of, and records it. The result is read first: what
     /// cannot be read leaves nothing behind.
-    fn upsert(mut self, mut store: SqliteStore) -> anyhow::Result<Ending> {
+    fn upsert(mut self, mut store: Box<dyn Store>) -> anyhow::Result<Ending> {
         let Request { subject, token, .. } = self.call.request.clone();
-        let given = self.given(&store, &Ownership { subject, token, fence: Fence(0) })?;
+        let given = self.given(&*store, &Ownership { subject, token, fence: Fence(0) })?;
         let holder = host::ourselves(&self.settling.context.clock);
         let claimant = Claimant { holder, tie: Tie::Process, group: None };
-        match self.call.ask_for(&mut store, |_| Ok((claimant, ())))? {
+        match self.call.ask_for(&mut *store, |_| Ok((claimant, ())))? {
             Asked::Won(won) => self.record(store, won.claim, &given),
             Asked::Over(ending) => Ok(ending),
             Asked::Not(decision) => match *decision {
                 // Somebody was faster, perhaps with this very token.
                 Decision::Known(newest) if newest.token == self.settling.token => {
-                    match self.settling.resume(&mut store)? {
+                    match self.settling.resume(&mut *store)? {
                         Resumed::Claim(claim) => self.record(store, claim, &given),
                         Resumed::Ended(own) => {
-                            self.compare(&mut store, &own, given.output.as_ref())
+                            self.compare(&mut *store, &own, given.output.as_ref())
                         }
-                        Resumed::Lost(why) => self.settling.lost(Some(&mut store), why),
+                        Resumed::Lost(why) => self.settling.lost(Some(&mut *store), why),
                     }
                 }
-                _ => self.settling.lost(Some(&mut store), LostWhy::Superseded),
+                _ => self.settling.lost(Some(&mut *store), LostWhy::Superseded),
             },
             Asked::Again => Err(store.locked_for(self.settling.context.store_timeout()).into()),
         }
     }
 
     /// Reads what is to be recorded.
-    fn given(&self, store: &SqliteStore, owner: &Ownership) -> anyhow::Result<Given> {
+    fn given(&self, store: &dyn Store, owner: &Ownership) -> anyhow::Result<Given> {
         let spool = Removed(store.draft(owner)?);
         Ok(Given { output: self.result(&spool.0)?, _spool: spool })
     }
 
     fn record(
         mut self,
-        mut store: SqliteStore,
+        mut store: Box<dyn Store>,
         claim: Claim,
         given: &Given,
     ) -> anyhow::Result<Ending> {
@@ -190,11 +189,11 @@ impl Completing<'_> {
                 let chain = store.chain(self.settling.subject)?;
                 let own = chain.into_iter().find(|found| found.token == attempt.token);
                 match own {
-                    Some(own) => self.compare(&mut store, &own, completion.output.as_ref()),
-                    None => self.settling.lost(Some(&mut store), LostWhy::Superseded),
+                    Some(own) => self.compare(&mut *store, &own, completion.output.as_ref()),
+                    None => self.settling.lost(Some(&mut *store), LostWhy::Superseded),
                 }
             }
-            (Owned::Lost(why), _) => self.settling.lost(Some(&mut store), why),
+            (Owned::Lost(why), _) => self.settling.lost(Some(&mut *store), why),
         }
     }
 
@@ -212,7 +211,7 @@ impl Completing<'_> {
     }
 
     /// The attempt of this token has ended: recording the same again changes nothing.
-    fn again(&self, store: &mut SqliteStore, own: &Attempt) -> anyhow::Result<Ending> {
+    fn again(&self, store: &mut dyn Store, own: &Attempt) -> anyhow::Result<Ending> {
         if own.state != State::Done {
             return self.settling.lost(Some(store), LostWhy::AlreadyDone);
         }
@@ -223,7 +222,7 @@ impl Completing<'_> {
     /// Whether what is on record is what was to be recorded.
     fn compare(
         &self,
-        store: &mut SqliteStore,
+        store: &mut dyn Store,
         own: &Attempt,
         output: Option<&Output>,
     ) -> anyhow::Result<Ending> {

@@ -1,5 +1,7 @@
 //! What every verb starts from: the store's place, the namespace, the voice; and how
-//! it ends: the form of its answer.
+//! it ends: the form of its answer. `opening` opens the store.
+
+mod opening;
 
 use std::env;
 use std::io;
@@ -17,14 +19,15 @@ use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::time::{Clock as _, Now};
 use crate::cli::{Global, LogPlace};
 use crate::exit::{self, Ending, Refusal};
+use crate::place::Place;
 use crate::process::clock::SystemClock;
-use crate::process::live::LiveFile;
 use crate::report::form::Form;
 use crate::report::sentences::Topic;
 use crate::report::voice::{Voice, print};
-use crate::store::sqlite::{Access, SqliteStore};
-use crate::store::{StoreError, Trouble, with_lives};
+use crate::store::{StoreError, with_lives};
 use crate::text::quote;
+
+pub(super) use opening::Witness;
 
 /// What every verb starts from.
 pub(super) struct Context {
@@ -37,7 +40,7 @@ pub(super) struct Context {
     /// The caller's label.
     pub(super) source: Option<String>,
     namespace: Option<Namespace>,
-    store: PathBuf,
+    place: Place,
     /// The options that name this store and namespace again.
     options: String,
     /// The option that names this store again.
@@ -48,14 +51,14 @@ pub(super) struct Context {
 impl Context {
     /// Reads the global options.
     pub(super) fn new(global: Global, voice: Voice) -> anyhow::Result<Self> {
-        let store = match &global.store {
-            Some(path) => path.clone(),
-            None => default_store()?,
+        let place = match &global.store {
+            Some(Place::Server(url)) => Place::Server(url.clone()),
+            Some(Place::File(path)) => file(path)?,
+            None => file(&default_store()?)?,
         };
-        let store = one_name(&store)
-            .with_context(|| format!("the store {} has no absolute path", store.display()))?;
-        let store_option = again(global.store.as_ref().map(|_| &*store), None);
-        let options = again(global.store.as_ref().map(|_| &*store), global.namespace.as_ref());
+        let named = global.store.as_ref().map(|_| &place);
+        let store_option = again(named, None);
+        let options = again(named, global.namespace.as_ref());
         Ok(Self {
             voice,
             clock: Arc::new(SystemClock::default()),
@@ -63,7 +66,7 @@ impl Context {
             log: global.log.filter(|log| !log.path.as_os_str().is_empty()),
             source: global.source,
             namespace: global.namespace,
-            store,
+            place,
             options,
             store_option,
         })
@@ -88,52 +91,14 @@ impl Context {
         self.store_timeout
     }
 
-    /// The store's absolute path.
-    pub(super) fn store_path(&self) -> &Path {
-        &self.store
-    }
-
-    /// The lock file of the store.
-    pub(super) fn live_file(&self) -> LiveFile {
-        LiveFile::beside(&self.store, self.clock.boot_id().clone())
-    }
-
-    /// Opens the store to claim, creating it where it is missing.
-    pub(super) fn open_to_write(&self) -> Result<SqliteStore, StoreError> {
-        let opened = self.open(Access::Write)?;
-        opened.ok_or_else(|| {
-            StoreError::new(
-                Trouble::Other,
-                format!("the store {} vanished while it was opened", self.store.display()),
-            )
-        })
-    }
-
-    /// Opens the store to look; nothing where there is none.
-    pub(super) fn open_to_read(&self) -> Result<Option<SqliteStore>, StoreError> {
-        self.open(Access::Read)
-    }
-
-    /// Opens the store to look for what is wrong, without waiting long; nothing where
-    /// there is none.
-    pub(super) fn open_to_examine(&self) -> Result<Option<SqliteStore>, StoreError> {
-        let timeout = self.store_timeout.min(Duration::from_secs(2));
-        SqliteStore::open(&self.store, Access::Examine, timeout, Arc::clone(&self.clock) as _)
-    }
-
-    /// Opens the store to change what is there; nothing where there is none.
-    pub(super) fn open_existing(&self) -> Result<Option<SqliteStore>, StoreError> {
-        if self.store.exists() { self.open(Access::Write) } else { Ok(None) }
-    }
-
-    fn open(&self, access: Access) -> Result<Option<SqliteStore>, StoreError> {
-        let clock = Arc::clone(&self.clock);
-        SqliteStore::open(&self.store, access, self.store_timeout, clock)
+    /// Where the store is; a file by its absolute path.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// Adds what is known of the holders, for people.
     pub(super) fn seen(&self, attempts: Vec<Attempt>) -> Result<(Vec<Seen>, Now), StoreError> {
-        Ok((with_lives(attempts, &mut self.live_file())?, self.clock.now()))
+        Ok((with_lives(attempts, &mut self.witness())?, self.clock.now()))
     }
 
     /// What is said about a key.
@@ -170,8 +135,8 @@ impl Context {
     /// Where a key was looked for. The file is named: whoever typed another one, or is
     /// another user than they think, sees it.
     pub(super) fn searched(&self, subject: &Subject) -> String {
-        let (namespace, store) = (&subject.namespace, self.store.display());
-        if self.store.exists() {
+        let (namespace, store) = (&subject.namespace, &self.place);
+        if self.is_there() {
             format!("in namespace {namespace} of the store {store}")
         } else {
             format!("in namespace {namespace}: there is no store {store}")
@@ -180,10 +145,17 @@ impl Context {
 }
 
 /// The options that name a store and a namespace again, ready to be typed.
-fn again(store: Option<&Path>, namespace: Option<&Namespace>) -> String {
-    let store = store.map(|path| format!(" --store {}", quote(&path.to_string_lossy())));
+fn again(store: Option<&Place>, namespace: Option<&Namespace>) -> String {
+    let store = store.map(|place| format!(" --store {}", quote(&place.to_type())));
     let namespace = namespace.map(|name| format!(" --namespace {}", quote(name.as_str())));
     [store, namespace].into_iter().flatten().collect()
+}
+
+/// The store in this file, by the name that everybody has for it.
+fn file(path: &Path) -> anyhow::Result<Place> {
+    let path = one_name(path)
+        .with_context(|| format!("the store {} has no absolute path", path.display()))?;
+    Ok(Place::File(path))
 }
 
 /// The path of a store without symbolic links, so that its lock file is the

@@ -4,6 +4,8 @@
 
 mod race;
 
+use std::path::Path;
+
 use crate::claim::key::Namespace;
 use crate::claim::standing::Standing;
 use crate::claim::time::{Clock as _, Now};
@@ -12,8 +14,8 @@ use crate::exit::{self, Ending};
 use crate::process::clock;
 use crate::process::live::{Trial, try_locks};
 use crate::report::checkup;
-use crate::store::sqlite::{SqliteStore, examine_place};
-use crate::store::{Finding, Grade, Store as _, StoreError, with_lives};
+use crate::store::sqlite::examine_place;
+use crate::store::{Finding, Grade, Store, StoreError, with_lives};
 
 use super::context::{Context, form, print_answer, print_document};
 use race::Raced;
@@ -26,13 +28,13 @@ const TOLD: usize = 10;
 
 /// Examines the store; with a race, that too.
 pub(super) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Ending> {
-    let mut findings = examine_place(context.store_path());
+    let mut findings = context.place().file().map_or_else(Vec::new, examine_place);
     let inside = look_inside(context, &findings);
     findings.extend(inside);
     findings.extend(machine(context));
     let mut document = None;
     if let Some(processes) = args.race {
-        match race::run(context.store_path(), processes.into())? {
+        match race::run(context.place(), processes.into())? {
             Raced::Told(signal) => return Ok(Ending::Signal(signal)),
             Raced::Over(finding, numbers) => {
                 findings.push(finding);
@@ -56,7 +58,7 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Ending
 fn look_inside(context: &Context, so_far: &[Finding]) -> Vec<Finding> {
     let mut store = match context.open_to_examine() {
         Ok(Some(store)) => store,
-        Ok(None) if context.store_path().exists() => {
+        Ok(None) if context.place().file().is_some_and(Path::exists) => {
             let found = "it is empty, and the first call makes a store of it";
             let remedy = format!("doubletap once KEY{} -- COMMAND", context.store_option());
             return vec![Finding::note("schema", found, remedy)];
@@ -67,7 +69,7 @@ fn look_inside(context: &Context, so_far: &[Finding]) -> Vec<Finding> {
         Err(why) => return vec![Finding::of_error("opening", &why)],
     };
     let mut findings = store.examine();
-    match stale_holders(context, &mut store) {
+    match stale_holders(context, &mut *store) {
         Ok(stale) => findings.extend(stale),
         Err(why) => findings.push(Finding::of_error(HOLDER, &why)),
     }
@@ -75,7 +77,7 @@ fn look_inside(context: &Context, so_far: &[Finding]) -> Vec<Finding> {
 }
 
 /// The holders of whom nothing more is to be expected.
-fn stale_holders(context: &Context, store: &mut SqliteStore) -> Result<Vec<Finding>, StoreError> {
+fn stale_holders(context: &Context, store: &mut dyn Store) -> Result<Vec<Finding>, StoreError> {
     let now = context.clock.now();
     let mut stale = Vec::new();
     let (mut running, mut untold) = (0_usize, 0_usize);
@@ -85,7 +87,7 @@ fn stale_holders(context: &Context, store: &mut SqliteStore) -> Result<Vec<Findi
         if !is_wanted(&subject.namespace) {
             continue;
         }
-        for seen in with_lives(vec![attempt], &mut context.live_file())? {
+        for seen in with_lives(vec![attempt], &mut context.witness())? {
             let standing = Standing::of_attempt(&seen, subject.kind, &now);
             let options = context.options_for(&subject);
             match context.topic_with(&subject, &options).stale(HOLDER, &seen, standing) {
@@ -110,13 +112,15 @@ fn stale_holders(context: &Context, store: &mut SqliteStore) -> Result<Vec<Findi
 /// What a store needs of the machine.
 fn machine(context: &Context) -> Vec<Finding> {
     let now = context.clock.now();
-    vec![locks(context), boot_id(&now), boot_clock(&now)]
+    let mut findings: Vec<_> = context.witness().lock_file().map(locks).into_iter().collect();
+    findings.extend([boot_id(&now), boot_clock(&now)]);
+    findings
 }
 
-fn locks(context: &Context) -> Finding {
-    let (check, live) = ("locks", context.live_file());
+fn locks(file: &Path) -> Finding {
+    let check = "locks";
     let elsewhere = "name a local file with --store";
-    match try_locks(live.path()) {
+    match try_locks(file) {
         Ok(Trial::Seen) => Finding::ok(check, "the kernel shows who lives"),
         Ok(Trial::NoFile) => Finding::ok(check, "not tried: no claim has made the lock file yet"),
         Ok(Trial::Unsupported) => Finding::note(
@@ -128,7 +132,7 @@ fn locks(context: &Context) -> Finding {
             Finding::bad(check, "a lock that is held is not seen by others", elsewhere)
         }
         Err(why) => {
-            let found = format!("{} cannot be tried: {why}", live.path().display());
+            let found = format!("{} cannot be tried: {why}", file.display());
             Finding::bad(check, found, elsewhere)
         }
     }

@@ -3,7 +3,7 @@
 use crate::claim::holder::{Life, Tie};
 use crate::cli::ForgetArgs;
 use crate::exit::{self, Ending, Refusal};
-use crate::store::{Dropped, Force, Store as _};
+use crate::store::{Dropped, Force};
 
 use super::Context;
 
@@ -14,7 +14,7 @@ pub(super) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Ending
         return Err(context.absent(&subject));
     };
     let force = if args.force { Force::Yes } else { Force::No };
-    match store.forget(&subject, force, &mut context.live_file())? {
+    match store.forget(&subject, force, &mut context.witness())? {
         Dropped::Yes => Ok(Ending::OK),
         Dropped::Absent | Dropped::Resolved(_) => Err(context.absent(&subject)),
         Dropped::Held(attempt, life) => {

@@ -20,8 +20,7 @@ use crate::exit::{self, Ending};
 use crate::process::launch::Streams;
 use crate::process::supervise::{Ended, Stopped};
 use crate::report::line::CallOutcome;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Completion, LostWhy, Owned, Store as _, StoreError, Verdict};
+use crate::store::{Completion, LostWhy, Owned, Store, StoreError, Verdict};
 
 use super::call::account::Account;
 use super::call::keeper::Renewal;
@@ -73,11 +72,11 @@ impl Lease<'_> {
         let mut store = self.0.context.open_to_write()?;
         self.0.account.in_store(opened);
         loop {
-            match self.0.ask(&mut store, Streams::Inherited)? {
+            match self.0.ask(&mut *store, Streams::Inherited)? {
                 Asked::Won(won) => match self.0.begin(store, *won, |_, _, _, _| Ok(None))? {
                     Begun::Running(under) => return self.see_through(*under),
                     Begun::Over(ending) => return Ok(ending),
-                    Begun::Again(again) => store = *again,
+                    Begun::Again(again) => store = again,
                 },
                 Asked::Not(decision) => {
                     let Decision::Busy(busy) = *decision else {
@@ -104,10 +103,10 @@ impl Lease<'_> {
         self.0.account.ended(Some(ended.outcome));
         self.0.account.ran(ended.run, None);
         let began = Instant::now();
-        let given_back = self.give_back(&mut store, claim, &ended);
+        let given_back = self.give_back(&mut *store, claim, &ended);
         self.0.account.in_store(began);
         let ending = match (given_back, ended.stopped) {
-            (Ok(Owned::Lost(why)), _) => self.lost(&mut store, &ended, why),
+            (Ok(Owned::Lost(why)), _) => self.lost(&mut *store, &ended, why),
             (_, Some(Stopped::Lost)) => self.not_renewed(&ended),
             (_, Some(Stopped::TimedOut)) => self.0.timed_out(&ended),
             (Err(error), None) => {
@@ -127,7 +126,7 @@ impl Lease<'_> {
     /// Releases the name. Whoever waits for it is served before anything else.
     fn give_back(
         &mut self,
-        store: &mut SqliteStore,
+        store: &mut dyn Store,
         claim: Claim,
         ended: &Ended,
     ) -> Result<Owned, StoreError> {
@@ -159,7 +158,7 @@ impl Lease<'_> {
     }
 
     /// Somebody else has it, or may have.
-    fn lost(&mut self, store: &mut SqliteStore, ended: &Ended, why: LostWhy) -> Ending {
+    fn lost(&mut self, store: &mut dyn Store, ended: &Ended, why: LostWhy) -> Ending {
         let successor = self.successor(store);
         let topic = self.0.topic();
         self.0.context.voice.warn(&topic.lease_lost(why, successor.as_ref(), ended.outcome));
@@ -168,7 +167,7 @@ impl Lease<'_> {
     }
 
     /// The newest holder, as far as that can be known.
-    fn successor(&self, store: &mut SqliteStore) -> Option<Attempt> {
+    fn successor(&self, store: &mut dyn Store) -> Option<Attempt> {
         let chain = store.chain(&self.0.request.subject).ok()?;
         let ours = chain.iter().find(|attempt| attempt.token == self.0.request.token);
         let ours = ours.map(|attempt| attempt.generation);

@@ -8,7 +8,6 @@ use crate::cli::ListArgs;
 use crate::exit::Ending;
 use crate::report::document;
 use crate::report::table::List;
-use crate::store::Store as _;
 
 use super::context::{Context, form, print_answer, print_document};
 

@@ -14,8 +14,7 @@ use crate::exit::Ending;
 use crate::process::frames::Stream;
 use crate::process::source::Delivery;
 use crate::process::wake::reader_leaves_within;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Frames, Store as _, StoreError};
+use crate::store::{Frames, Store, StoreError};
 
 use super::Context;
 use super::playing::{Follower, Played, Targets, play};
@@ -30,7 +29,7 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
     let Some(mut store) = context.open_to_read()? else {
         return Err(context.absent(&subject));
     };
-    let newest = newest(&mut store, &subject)?;
+    let newest = newest(&mut *store, &subject)?;
     let mut attempt = newest.ok_or_else(|| context.absent(&subject))?;
     let targets = || match (args.stdout, args.stderr) {
         (true, _) => Targets::only(Stream::Out),
@@ -40,7 +39,7 @@ pub(super) fn run(context: &Context, args: &LogsArgs) -> anyhow::Result<Ending> 
     let mut played = None;
     if args.follow {
         let looked = |why: anyhow::Error| why.context(format!("{}: its output", subject.key));
-        played = follow(context, &mut store, (&subject, &mut attempt), targets).map_err(looked)?;
+        played = follow(context, &mut *store, (&subject, &mut attempt), targets).map_err(looked)?;
     }
     if played.is_none() {
         let frames = store.output(attempt.fence)?;
@@ -93,7 +92,7 @@ fn tell(
 /// it ended before any of it was to be seen.
 fn follow(
     context: &Context,
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     (subject, attempt): (&Subject, &mut Attempt),
     targets: impl Fn() -> io::Result<Targets>,
 ) -> anyhow::Result<Option<Played>> {
@@ -130,7 +129,7 @@ fn follow(
 }
 
 /// The newest attempt that ran.
-fn newest(store: &mut SqliteStore, subject: &Subject) -> Result<Option<Attempt>, StoreError> {
+fn newest(store: &mut dyn Store, subject: &Subject) -> Result<Option<Attempt>, StoreError> {
     let chain = store.chain(subject)?;
     Ok(chain.into_iter().find(|attempt| !attempt.is_tombstone()))
 }

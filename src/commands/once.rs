@@ -24,7 +24,7 @@ use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
 use crate::process::launch::Streams;
 use crate::report::line::CallOutcome;
-use crate::store::sqlite::SqliteStore;
+use crate::store::Store;
 
 use super::Context;
 use super::call::account::Account;
@@ -44,9 +44,9 @@ struct Once<'a> {
 /// How far a call came without having run anything.
 enum Turn {
     /// It may run.
-    Won(SqliteStore, Box<Won>),
+    Won(Box<dyn Store>, Box<Won>),
     /// There is an end to be given again.
-    Replay(SqliteStore, Box<Recorded>),
+    Replay(Box<dyn Store>, Box<Recorded>),
     /// It is over.
     Over(Ending),
 }
@@ -125,7 +125,7 @@ impl<'a> Once<'a> {
     }
 
     /// Asks, waits and claims until there is something to do.
-    fn turn(&mut self, mut store: SqliteStore) -> anyhow::Result<Turn> {
+    fn turn(&mut self, mut store: Box<dyn Store>) -> anyhow::Result<Turn> {
         let mut vanished = None;
         loop {
             // A wait may last into the next period.
@@ -133,10 +133,10 @@ impl<'a> Once<'a> {
                 let since = calendar.period(self.call.context.clock.now().wall)?.start;
                 self.call.request.terms = Terms::Once(ask::terms(self.args, Some(since)));
             }
-            let given = self.call.waiting.given(&mut store, &self.call.request)?;
+            let given = self.call.waiting.given(&mut *store, &self.call.request)?;
             let replay = match given {
                 Some(attempt) => attempt,
-                None => match self.decide(&mut store)? {
+                None => match self.decide(&mut *store)? {
                     Decided::Won(won) => return Ok(Turn::Won(store, won)),
                     Decided::Replay(attempt) => attempt,
                     Decided::Over(ending) => return Ok(Turn::Over(ending)),
@@ -150,7 +150,7 @@ impl<'a> Once<'a> {
             // What has run is not run again because its output cannot be read,
             // not even unguarded: from here on no error is one of the store.
             let fence = replay.fence;
-            match self.read_output(&mut store, replay) {
+            match self.read_output(&mut *store, replay) {
                 Ok(Some(recorded)) => return Ok(Turn::Replay(store, Box::new(recorded))),
                 // Pruned between two readings: what is there now decides. If it
                 // is still there, its output is not.
@@ -169,7 +169,7 @@ impl<'a> Once<'a> {
         }
     }
 
-    fn decide(&mut self, store: &mut SqliteStore) -> anyhow::Result<Decided> {
+    fn decide(&mut self, store: &mut dyn Store) -> anyhow::Result<Decided> {
         let streams = if self.args.outcome.no_output { Streams::Inherited } else { Streams::Piped };
         let decision = match self.call.ask(store, streams)? {
             Asked::Won(won) => return Ok(Decided::Won(won)),

@@ -5,7 +5,7 @@ use crate::cli::PruneArgs;
 use crate::exit::{Ending, Refusal};
 use crate::report::document::SweepDocument;
 use crate::report::progress::Progress;
-use crate::store::{Promised, Store as _, Sweep, SweepMode, Swept};
+use crate::store::{Promised, Sweep, SweepMode, Swept};
 
 use super::context::{Context, print_answer, print_document};
 

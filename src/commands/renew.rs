@@ -5,8 +5,8 @@ use crate::claim::holder::Life;
 use crate::cli::RenewArgs;
 use crate::exit::Ending;
 use crate::report::claims::Settlement;
+use crate::store::Owned;
 use crate::store::row::lost_to;
-use crate::store::{Owned, Store as _};
 
 use super::Context;
 use super::script::settle::{Settling, found, timeliness, token};
@@ -17,7 +17,7 @@ pub(super) fn run(context: &Context, args: &RenewArgs) -> anyhow::Result<Ending>
     let (mut store, subject, attempt) = found(context, token, args.json)?;
     let settling = Settling { context, subject: &subject, token, json: args.json };
     if attempt.state != State::Running {
-        return settling.lost(Some(&mut store), lost_to(attempt.state));
+        return settling.lost(Some(&mut *store), lost_to(attempt.state));
     }
     if args.claim_ttl.is_some() {
         settling.require_script(&attempt)?;
@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context, args: &RenewArgs) -> anyhow::Result<Ending>
             store.tidy_by_turns();
             settling.done(Settlement::Renewed, (&attempt, timeliness))
         }
-        Owned::Lost(why) => settling.lost(Some(&mut store), why),
+        Owned::Lost(why) => settling.lost(Some(&mut *store), why),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::claim::key::{Key, Kind};
 use crate::cli::ShowArgs;
 use crate::exit::{self, Ending};
 use crate::report::{document, table};
-use crate::store::{Chain, Store as _};
+use crate::store::Chain;
 
 use super::context::{Context, form, print_answer, print_document};
 

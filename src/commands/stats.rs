@@ -13,7 +13,6 @@ use crate::exit::Ending;
 use crate::report::log::LogTally;
 use crate::report::metrics;
 use crate::report::stats::{Stats, document, table};
-use crate::store::Store as _;
 
 use super::context::{Context, form, print_answer, print_document};
 
@@ -24,13 +23,13 @@ pub(super) fn run(context: &Context, args: &StatsArgs) -> anyhow::Result<Ending>
         None => None,
     };
     let survey = match context.open_to_read()? {
-        Some(mut store) => store.survey(context.named_namespace(), &mut context.live_file())?,
+        Some(mut store) => store.survey(context.named_namespace(), &mut context.witness())?,
         None => Survey::default(),
     };
     let stats = Stats {
         survey: &survey,
         namespace: context.named_namespace(),
-        store: context.store_path(),
+        store: context.place(),
         log: log.as_ref().map(|(path, tally)| (*path, tally)),
         now: &context.clock.now(),
     };

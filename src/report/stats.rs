@@ -11,6 +11,7 @@ use crate::claim::run_times::RunTimes;
 use crate::claim::standing::Standing;
 use crate::claim::survey::{Group, Ranked, Survey};
 use crate::claim::time::Now;
+use crate::place::Place;
 
 use super::log::LogTally;
 
@@ -28,7 +29,7 @@ pub struct Stats<'a> {
     /// The only namespace that was counted.
     pub namespace: Option<&'a Namespace>,
     /// The store.
-    pub store: &'a Path,
+    pub store: &'a Place,
     /// The log that was read and what it comes to.
     pub log: Option<(&'a Path, &'a LogTally)>,
     /// When it was counted.

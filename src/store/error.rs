@@ -8,6 +8,9 @@ use std::fmt;
 pub enum Trouble {
     /// Somebody else's lock outlasted the time limit.
     Locked,
+    /// It is on a server, which does not answer, or not in time. What was written just
+    /// then may be there.
+    Away,
     /// No room.
     Full,
     /// It cannot be written.

@@ -41,7 +41,7 @@ use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::survey::Survey;
-use crate::claim::time::Clock;
+use crate::claim::time::{Clock, Now};
 
 use super::{
     Answer, Chain, Completion, Dropped, Finding, Force, Frames, Liveness, Owned, Spool, Store,
@@ -110,20 +110,6 @@ impl SqliteStore {
             renewals: 0,
             sync: None,
         }))
-    }
-}
-
-impl SqliteStore {
-    /// Has every call from here on wait at most this long for other programs'
-    /// locks; says how long it was before.
-    pub fn wait_at_most(&mut self, limit: Duration) -> Duration {
-        std::mem::replace(&mut self.patience.limit, limit)
-    }
-
-    /// The error of having waited so long in vain.
-    #[must_use]
-    pub fn locked_for(&self, limit: Duration) -> StoreError {
-        failure::locked(&self.path, limit)
     }
 }
 
@@ -253,5 +239,22 @@ impl Store for SqliteStore {
 
     fn tidy(&mut self) {
         self.tidy_after(self.completed);
+    }
+
+    fn tidy_by_turns(&mut self) {
+        let now = Fence(self.clock.now().wall.0);
+        self.tidy_after(Some(now));
+    }
+
+    fn now(&mut self) -> Result<Now, StoreError> {
+        Ok(self.clock.now())
+    }
+
+    fn wait_at_most(&mut self, limit: Duration) -> Duration {
+        std::mem::replace(&mut self.patience.limit, limit)
+    }
+
+    fn locked_for(&self, limit: Duration) -> StoreError {
+        failure::locked(&self.path, limit)
     }
 }

@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use super::paths::{Module, Named, Target};
 
 /// Every unit that is imported as a whole, and its floor.
-pub(super) const FLOORS: [(&str, u8); 11] = [
+pub(super) const FLOORS: [(&str, u8); 13] = [
     ("claim", 0),
     ("exit", 0),
+    ("place", 0),
     ("text", 0),
     ("store", 1),
     ("cli", 1),
     ("store::sqlite", 2),
     ("store::memory", 2),
+    ("store::redis", 2),
     ("process", 2),
     ("report", 2),
     ("commands", 3),
@@ -21,15 +23,16 @@ pub(super) const FLOORS: [(&str, u8); 11] = [
 
 /// What is to be had from outside, and the units that may have it. The rules
 /// are free of input and output, SQL has one home, and so has the command line.
-const HOMES: [(&str, &[&str]); 11] = [
-    ("std::fs", &["store", "store::sqlite", "process", "report", "commands"]),
-    ("std::io", &["store", "store::sqlite", "process", "report", "commands"]),
+const HOMES: [(&str, &[&str]); 12] = [
+    ("std::fs", &["store", "store::sqlite", "store::redis", "process", "report", "commands"]),
+    ("std::io", &["store", "store::sqlite", "store::redis", "process", "report", "commands"]),
     ("std::env", &["commands", "main"]),
     ("std::process", &["process", "main"]),
-    ("std::net", &[]),
+    ("std::net", &["store::redis"]),
     ("nix", &["store::sqlite", "process"]),
     ("signal_hook", &["process"]),
     ("rusqlite", &["store::sqlite"]),
+    ("redis", &["store::redis"]),
     ("clap", &["cli"]),
     ("directories", &["commands"]),
     ("anyhow", &["commands"]),

@@ -23,6 +23,17 @@ use doubletap::store::{
 };
 use tempfile::TempDir;
 
+#[cfg(feature = "redis")]
+use crate::support::servers::{Persistence, Redis};
+#[cfg(feature = "redis")]
+use doubletap::{
+    place,
+    store::chained::ChainStore,
+    store::redis::{self, RedisShelf},
+};
+#[cfg(feature = "redis")]
+use std::sync::OnceLock;
+
 use super::completion::{failed, recorded, with_output};
 use super::people::{ManualClock, Witness};
 
@@ -64,6 +75,19 @@ impl Stage {
         Self::with(|clock| {
             let folder = TempDir::with_prefix("doubletap-").unwrap();
             (Box::new(open(&folder.path().join("store.db"), LEASE, clock)), Some(folder))
+        })
+    }
+
+    /// A stage with a store of its own on a Redis server that promises all it can.
+    #[cfg(feature = "redis")]
+    pub(super) fn redis() -> Self {
+        Self::with(|clock| {
+            static SERVER: OnceLock<Redis> = OnceLock::new();
+            let server = SERVER.get_or_init(|| Redis::start(Persistence::EveryWrite));
+            let url = place::url(&server.fresh()).unwrap().unwrap();
+            let terms = redis::Terms { setup: redis::Setup::Automatic, acknowledgements: 0 };
+            let shelf = RedisShelf::open(&url, LEASE, terms, &|_| None).unwrap();
+            (Box::new(ChainStore::over(shelf, LEASE).by(clock.clone())), None)
         })
     }
 

@@ -9,15 +9,16 @@ use nix::unistd::Pid;
 
 /// The processes whose working folder is in `folder`. Zombies have none.
 pub(crate) fn within(folder: &Path) -> Vec<i32> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+    everybody()
         .filter(|pid| {
             fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
         })
         .collect()
+}
+
+fn everybody() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
 /// Kills a process, or a whole group when given a negative id; gone is fine too.
@@ -33,6 +34,12 @@ pub(crate) fn state(pid: i32) -> Option<char> {
 /// Whether a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: i32) -> bool {
     state(pid).is_some_and(|state| !"ZX".contains(state))
+}
+
+/// The processes that a process has started, zombies included.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let parent = pid.to_string();
+    everybody().filter(|child| fields(*child).is_some_and(|all| all[1] == parent)).collect()
 }
 
 /// The processor time a process has used, in clock ticks (10 ms).

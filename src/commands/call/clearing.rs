@@ -10,8 +10,7 @@ use crate::claim::outcome::Outcome;
 use crate::exit::Ending;
 use crate::process::group::{self, Presence};
 use crate::report::line::CallOutcome;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Completion, Liveness as _, Store as _, StoreError, Verdict};
+use crate::store::{Completion, Liveness as _, Store, StoreError, Verdict};
 
 use super::Call;
 
@@ -30,7 +29,7 @@ impl<R> Call<'_, R> {
     /// Predecessors that cannot be ended keep the key.
     pub(in crate::commands) fn give_back(
         &mut self,
-        store: &mut SqliteStore,
+        store: &mut dyn Store,
         claim: Claim,
     ) -> anyhow::Result<Ending> {
         let sentence = self.topic().not_cleared();
@@ -43,7 +42,7 @@ impl<R> Call<'_, R> {
     /// Spends a claim whose command never ran.
     pub(in crate::commands) fn release(
         &mut self,
-        store: &mut SqliteStore,
+        store: &mut dyn Store,
         claim: Claim,
         outcome: Option<Outcome>,
         reason: &str,
@@ -75,7 +74,7 @@ pub(in crate::commands) enum Cleared {
 
 /// Ends whoever is left of earlier attempts.
 pub(in crate::commands) fn clear_remains(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     claim: &Claim,
 ) -> Result<Cleared, StoreError> {
     for before in claim.remains() {
@@ -99,7 +98,7 @@ pub(in crate::commands) fn clear_remains(
 /// Ends the commands of the steps that an earlier attempt has started: each leads a group
 /// of its own.
 fn clear_steps(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     before: &Attempt,
     same_boot: bool,
 ) -> Result<Cleared, StoreError> {

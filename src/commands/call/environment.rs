@@ -95,7 +95,7 @@ impl<R> Call<'_, R> {
         vec![
             (name_of(subject), Some(subject.key.as_str().into())),
             (NAMESPACE, Some(subject.namespace.as_str().into())),
-            (STORE, Some(self.context.store_path().into())),
+            (STORE, Some(self.context.place().secret().into())),
         ]
     }
 }

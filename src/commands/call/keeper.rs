@@ -22,8 +22,7 @@ use crate::process::rules::Transacting;
 use crate::process::tenure::{Tenure, until};
 use crate::process::wake::{Bell, Reason, Waker, wait_readable};
 use crate::report::voice::Voice;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{LostWhy, Owned, Store as _, StoreError, Trouble};
+use crate::store::{LostWhy, Owned, Store, StoreError, Trouble};
 
 /// The longest pause after a renewal that failed.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -63,7 +62,7 @@ pub(in crate::commands) struct Keeper {
 impl Keeper {
     /// A keeper that does nothing yet.
     pub(in crate::commands) fn new(
-        store: SqliteStore,
+        store: Box<dyn Store>,
         keeping: Keeping,
         transacting: Arc<Transacting>,
         voice: Voice,
@@ -103,7 +102,7 @@ impl Keeper {
     }
 
     /// Stops, and gives back the store.
-    pub(in crate::commands) fn stop(self) -> anyhow::Result<SqliteStore> {
+    pub(in crate::commands) fn stop(self) -> anyhow::Result<Box<dyn Store>> {
         if let Some((stop, thread)) = self.thread {
             drop(stop);
             thread.join().map_err(|_| anyhow!("the thread that renews the claim has failed"))?;
@@ -123,7 +122,7 @@ enum Failing {
 
 /// What the thread works with.
 struct Work {
-    store: SqliteStore,
+    store: Box<dyn Store>,
     keeping: Keeping,
     transacting: Arc<Transacting>,
     voice: Voice,

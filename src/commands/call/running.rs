@@ -25,8 +25,7 @@ use crate::process::supervise::{Ended, Left, supervise};
 use crate::process::tenure::Tenure;
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Liveness as _, Owned, Store as _};
+use crate::store::{Liveness as _, Owned, Store};
 
 use super::clearing::{Cleared, clear_remains};
 use super::environment::{late_names, late_variables};
@@ -40,7 +39,7 @@ pub(in crate::commands) enum Begun {
     /// It is over: nothing runs.
     Over(Ending),
     /// It was won too late to be used, and given back.
-    Again(Box<SqliteStore>),
+    Again(Box<dyn Store>),
 }
 
 /// A command that runs under a claim.
@@ -108,35 +107,35 @@ impl Call<'_> {
     /// Clears what predecessors left behind, and lets the command go.
     pub(in crate::commands) fn begin(
         &mut self,
-        mut store: SqliteStore,
+        mut store: Box<dyn Store>,
         won: Won,
-        pump: impl FnOnce(&SqliteStore, &Claim, &mut Newborn, &mut Waker) -> io::Result<Option<Pump>>,
+        pump: impl FnOnce(&dyn Store, &Claim, &mut Newborn, &mut Waker) -> io::Result<Option<Pump>>,
     ) -> anyhow::Result<Begun> {
         let Won { claim, prepared: mut newborn, sent } = won;
         self.account.about(claim.attempt());
         self.tell_of_take_over(&claim);
         let prepared =
-            clear_remains(&mut store, &claim).map_err(anyhow::Error::from).and_then(|cleared| {
-                Ok((cleared, pump(&store, &claim, &mut newborn, &mut self.waker)?))
+            clear_remains(&mut *store, &claim).map_err(anyhow::Error::from).and_then(|cleared| {
+                Ok((cleared, pump(&*store, &claim, &mut newborn, &mut self.waker)?))
             });
         let (cleared, pump) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
-                self.release(&mut store, claim, None, &format!("{error:#}"))?;
+                self.release(&mut *store, claim, None, &format!("{error:#}"))?;
                 return Err(error);
             }
         };
         if cleared == Cleared::No {
-            return self.give_back(&mut store, claim).map(Begun::Over);
+            return self.give_back(&mut *store, claim).map(Begun::Over);
         }
         let tenure = Arc::new(Tenure::new(claim.attempt().lease, sent));
         if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
-            self.release(&mut store, claim, None, "it was won too late to be used")?;
+            self.release(&mut *store, claim, None, "it was won too late to be used")?;
             self.draw_anew()?;
-            return Ok(Begun::Again(Box::new(store)));
+            return Ok(Begun::Again(store));
         }
         if let Some(signal) = self.signals.as_mut().and_then(Signals::told_to_end) {
-            self.release(&mut store, claim, None, "told to end before it started")?;
+            self.release(&mut *store, claim, None, "told to end before it started")?;
             self.account.settle(CallOutcome::Failed);
             return Ok(Begun::Over(Ending::Signal(signal as u8)));
         }
@@ -228,14 +227,14 @@ impl Call<'_> {
     /// released at once.
     fn not_started(
         &mut self,
-        mut store: SqliteStore,
+        mut store: Box<dyn Store>,
         claim: Claim,
         why: &NotStarted,
     ) -> anyhow::Result<Ending> {
         let (status, reason) = self.describe_not_started(why);
         self.context.voice.warn(&reason);
         self.account.settle(CallOutcome::Error);
-        self.release(&mut store, claim, Some(Outcome::Exited(status)), &reason)?;
+        self.release(&mut *store, claim, Some(Outcome::Exited(status)), &reason)?;
         Ok(Ending::Status(status))
     }
 
@@ -255,7 +254,7 @@ impl Call<'_> {
     /// first.
     pub(in crate::commands) fn spent(
         &mut self,
-        store: &mut SqliteStore,
+        store: &mut dyn Store,
         (fence, group): (Fence, Option<Group>),
         owned: Owned,
     ) {

@@ -6,6 +6,7 @@
 //! apart. A wait that is told to end ends at once: nothing is claimed yet.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -173,7 +174,7 @@ impl<R> Call<'_, R> {
         if lock(&blocked_on).contains(&fence) {
             return true;
         }
-        let path = self.live.path().to_owned();
+        let Some(path) = self.live.lock_file().map(Path::to_owned) else { return false };
         let Some(bell) = self.bell() else { return false };
         lock(&blocked_on).push(fence);
         let thread = thread::Builder::new().name("wait".into()).stack_size(64 << 10);

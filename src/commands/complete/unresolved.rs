@@ -6,7 +6,7 @@ use crate::claim::key::Subject;
 use crate::claim::outcome::Outcome;
 use crate::cli::CompleteArgs;
 use crate::exit::{self, Ending, Refusal};
-use crate::store::{Dropped, Store as _};
+use crate::store::Dropped;
 
 use super::super::Context;
 
@@ -20,7 +20,7 @@ pub(super) fn settle(
         return Err(missing(context, subject));
     };
     let outcome = Outcome::Exited(args.exit_code);
-    match store.settle(subject, outcome, &mut context.live_file())? {
+    match store.settle(subject, outcome, &mut context.witness())? {
         Dropped::Yes => {
             context.voice.tell(|| context.topic(subject).settled(outcome));
             Ok(Ending::OK)

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use crate::claim::outcome::Outcome;
 use crate::exit;
+use crate::place::Place;
 use crate::process::herd::{self, Errand, Gathered};
 use crate::process::host;
 use crate::process::signals::Signals;
@@ -49,7 +50,7 @@ pub(super) enum Raced {
 }
 
 /// Runs the race. What it has made is gone when this returns.
-pub(super) fn run(store: &Path, processes: usize) -> anyhow::Result<Raced> {
+pub(super) fn run(store: &Place, processes: usize) -> anyhow::Result<Raced> {
     let mut signals = Signals::take_over().context("the signals of this process")?;
     let raced = place(store).map_err(anyhow::Error::from).and_then(|folder| {
         let ring = Ring::new(folder.path(), processes)?;
@@ -65,12 +66,12 @@ pub(super) fn run(store: &Path, processes: usize) -> anyhow::Result<Raced> {
     })
 }
 
-/// A folder of its own beside the store, where that can be, and not as root in another
-/// user's folder; else where temporary files are.
-fn place(store: &Path) -> io::Result<TempDir> {
+/// A folder of its own beside a store that is a file, where that can be, and not as root in
+/// another user's folder; else where temporary files are.
+fn place(store: &Place) -> io::Result<TempDir> {
     let mut named = tempfile::Builder::new();
     named.prefix(".doubletap-race-");
-    let made = match store.parent() {
+    let made = match store.file().and_then(Path::parent) {
         Some(folder) if folder.is_dir() && !host::is_guest_of(folder) => {
             // One that cannot be written has a finding of its own.
             named.tempdir_in(folder).or_else(|_| named.tempdir())

@@ -6,8 +6,7 @@ use crate::exit::Ending;
 use crate::process::capture::Pump;
 use crate::process::recorder::Recorder;
 use crate::report::line::CallOutcome;
-use crate::store::Store as _;
-use crate::store::sqlite::SqliteStore;
+use crate::store::Store;
 
 use super::super::call::Won;
 use super::super::call::running::{Begun, Under, ending};
@@ -18,9 +17,9 @@ impl Once<'_> {
     /// too late to be used.
     pub(super) fn run_claimed(
         &mut self,
-        store: SqliteStore,
+        store: Box<dyn Store>,
         won: Won,
-    ) -> anyhow::Result<ControlFlow<Ending, SqliteStore>> {
+    ) -> anyhow::Result<ControlFlow<Ending, Box<dyn Store>>> {
         let limit = self.args.outcome.max_output();
         let begun = self.call.begin(store, won, |store, claim, newborn, waker| {
             let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
@@ -30,7 +29,7 @@ impl Once<'_> {
         let under = match begun {
             Begun::Running(under) => under,
             Begun::Over(ending) => return Ok(ControlFlow::Break(ending)),
-            Begun::Again(store) => return Ok(ControlFlow::Continue(*store)),
+            Begun::Again(store) => return Ok(ControlFlow::Continue(store)),
         };
         let limiting = under.limiting_tenure();
         let Under { claim, mut keeper, transacting, tenure, running, pump } = *under;

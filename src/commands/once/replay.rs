@@ -11,8 +11,7 @@ use crate::cli::once::ReplayArg;
 use crate::exit::{self, Ending};
 use crate::process::signals::Signals;
 use crate::process::source::Delivery;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Frames, Store as _};
+use crate::store::{Frames, Store};
 
 use super::Once;
 use crate::commands::playing::{Targets, are_whole, deliver};
@@ -28,7 +27,7 @@ impl Once<'_> {
     /// Reads what is to be given again; nothing if it is not all there.
     pub(super) fn read_output(
         &mut self,
-        store: &mut SqliteStore,
+        store: &mut dyn Store,
         attempt: Attempt,
     ) -> anyhow::Result<Option<Recorded>> {
         let began = Instant::now();
@@ -44,7 +43,7 @@ impl Once<'_> {
 
     /// Gives an end again: that of a record, or of a failure that this call has
     /// waited for.
-    pub(super) fn replay(&mut self, store: SqliteStore, recorded: &Recorded) -> Ending {
+    pub(super) fn replay(&mut self, store: Box<dyn Store>, recorded: &Recorded) -> Ending {
         // Nothing is being read any more, so a slow reader holds nobody up; the
         // end of the process closes the file faster than SQLite does.
         std::mem::forget(store);

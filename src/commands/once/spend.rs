@@ -17,10 +17,7 @@ use crate::process::source::Delivery;
 use crate::process::supervise::{Ended, Stopped};
 use crate::process::tenure::until;
 use crate::report::line::CallOutcome;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{
-    Completion, LostWhy, Owned, Store as _, StoreError, Trouble, Unrecorded, Verdict,
-};
+use crate::store::{Completion, LostWhy, Owned, Store, StoreError, Trouble, Unrecorded, Verdict};
 
 use super::super::call::running::ending;
 use super::super::judging::Validity;
@@ -34,7 +31,7 @@ impl Once<'_> {
     /// Spends the claim on how the command ended.
     pub(super) fn end(
         &mut self,
-        store: SqliteStore,
+        store: Box<dyn Store>,
         claim: Claim,
         give_up_at: BootMs,
         mut ended: Ended,
@@ -117,7 +114,7 @@ impl Once<'_> {
     /// and without the output where only that fits (DESIGN section 8).
     fn spend(
         &mut self,
-        mut store: SqliteStore,
+        mut store: Box<dyn Store>,
         mut claim: Claim,
         mut completion: Completion,
         give_up_at: BootMs,
@@ -127,7 +124,7 @@ impl Once<'_> {
         loop {
             let error = match store.complete(claim, &completion) {
                 Ok(owned) => {
-                    self.call.spent(&mut store, what, owned);
+                    self.call.spent(&mut *store, what, owned);
                     // The end of the process closes the file faster than
                     // SQLite does.
                     mem::forget(store);

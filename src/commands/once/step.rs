@@ -10,7 +10,6 @@ use crate::cli::StepArgs;
 use crate::exit::{self, Ending, Refusal};
 use crate::report::line::CallOutcome;
 use crate::report::sentences::Topic;
-use crate::store::Store as _;
 
 use super::super::Context;
 use super::super::call::account::Account;
@@ -112,7 +111,7 @@ fn around(context: &Context, step: &Key) -> anyhow::Result<(Subject, Attempt)> {
         (Some(found), _) => Ok(found),
         (None, key) => {
             let what = key.map_or_else(String::new, |key| format!("{}: ", key.to_string_lossy()));
-            let store = context.store_path().display();
+            let store = context.place();
             let message = format!(
                 "{what}step {step}: not started: nothing is known of the claim that it belongs to in the store {store}"
             );

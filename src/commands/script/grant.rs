@@ -22,8 +22,7 @@ use crate::process::source::Delivery;
 use crate::report::claims::{AnswerDocument, Answered, assignments};
 use crate::report::document::ms;
 use crate::report::voice::hand_over;
-use crate::store::Store as _;
-use crate::store::sqlite::SqliteStore;
+use crate::store::Store;
 
 use super::super::call::account::Account;
 use super::super::call::clearing::{Cleared, clear_remains};
@@ -91,9 +90,9 @@ impl Grant<'_> {
         }
         loop {
             let claimant = self.claimant.clone();
-            match self.call.ask_for(&mut store, |_| Ok((claimant, ())))? {
+            match self.call.ask_for(&mut *store, |_| Ok((claimant, ())))? {
                 Asked::Won(won) => {
-                    if let Some(ending) = self.won(&mut store, won.claim)? {
+                    if let Some(ending) = self.won(&mut *store, won.claim)? {
                         return Ok(ending);
                     }
                 }
@@ -106,7 +105,7 @@ impl Grant<'_> {
                         }
                         self.require_claimant()?;
                     }
-                    Decision::Replay(attempt) => return self.done(&mut store, &attempt),
+                    Decision::Replay(attempt) => return self.done(&mut *store, &attempt),
                     other => return self.refused(other),
                 },
             }
@@ -125,7 +124,7 @@ impl Grant<'_> {
     }
 
     /// The claim is ours; nothing if it was won too late to be used.
-    fn won(&mut self, store: &mut SqliteStore, claim: Claim) -> anyhow::Result<Option<Ending>> {
+    fn won(&mut self, store: &mut dyn Store, claim: Claim) -> anyhow::Result<Option<Ending>> {
         self.call.tell_of_take_over(&claim);
         match clear_remains(store, &claim) {
             Ok(Cleared::Yes) => {}
@@ -156,7 +155,7 @@ impl Grant<'_> {
     }
 
     /// What a script is told of its claim.
-    fn told(&self, store: &mut SqliteStore, claim: &Claim) -> anyhow::Result<Vec<u8>> {
+    fn told(&self, store: &mut dyn Store, claim: &Claim) -> anyhow::Result<Vec<u8>> {
         let (subject, attempt) = (claim.subject(), claim.attempt());
         let token = attempt.token.to_string();
         Ok(match self.format {
@@ -184,7 +183,7 @@ impl Grant<'_> {
     }
 
     /// The outcome is on record: the script is given what it would have written.
-    fn done(&mut self, store: &mut SqliteStore, attempt: &Attempt) -> anyhow::Result<Ending> {
+    fn done(&mut self, store: &mut dyn Store, attempt: &Attempt) -> anyhow::Result<Ending> {
         let done = Ok(Ending::Status(exit::ALREADY_DONE));
         match self.format {
             FormatArg::Sh => return done,
@@ -245,7 +244,7 @@ impl Grant<'_> {
 
 /// The claims above the script that have not ended: one that claims again and again
 /// would gather more tokens than an environment has room for.
-fn still_held(store: &mut SqliteStore) -> anyhow::Result<Vec<Token>> {
+fn still_held(store: &mut dyn Store) -> anyhow::Result<Vec<Token>> {
     let mut held = Vec::new();
     for token in held_above() {
         if !store.is_spent(token)? {

@@ -14,8 +14,7 @@ use crate::cli::values::BAD_TOKEN;
 use crate::exit::{self, Ending, Refusal};
 use crate::report::claims::{Settlement, SettlementDocument};
 use crate::store::row::is_held;
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Completion, LostWhy, Owned, Resumed, Store as _, Unrecorded, Verdict};
+use crate::store::{Completion, LostWhy, Owned, Resumed, Store, Unrecorded, Verdict};
 
 use super::super::call::environment::{fence_above, held_above, token_above};
 use super::super::context::{Context, print_document};
@@ -136,7 +135,7 @@ impl Settling<'_> {
     /// It is not: the token is good for nothing any more.
     pub(in crate::commands) fn lost(
         &self,
-        store: Option<&mut SqliteStore>,
+        store: Option<&mut dyn Store>,
         why: LostWhy,
     ) -> anyhow::Result<Ending> {
         let chain = store.map_or_else(|| Ok(Vec::new()), |store| store.chain(self.subject))?;
@@ -178,13 +177,13 @@ impl Settling<'_> {
         let Some(mut store) = self.context.open_existing()? else {
             return self.lost(None, LostWhy::Missing);
         };
-        let claim = match self.resume(&mut store)? {
+        let claim = match self.resume(&mut *store)? {
             Resumed::Claim(claim) => claim,
             Resumed::Ended(own) if is_end_of(&verdict, own.state) => {
                 return self.done(settlement, (&own, Timeliness::InTime));
             }
-            Resumed::Ended(_) => return self.lost(Some(&mut store), LostWhy::AlreadyDone),
-            Resumed::Lost(why) => return self.lost(Some(&mut store), why),
+            Resumed::Ended(_) => return self.lost(Some(&mut *store), LostWhy::AlreadyDone),
+            Resumed::Lost(why) => return self.lost(Some(&mut *store), why),
         };
         let attempt = claim.attempt().clone();
         let timeliness = timeliness(self.context, self.subject.kind, &attempt)?;
@@ -196,12 +195,12 @@ impl Settling<'_> {
                 store.tidy();
                 self.done(settlement, (&attempt, timeliness))
             }
-            Owned::Lost(why) => self.lost(Some(&mut store), why),
+            Owned::Lost(why) => self.lost(Some(&mut *store), why),
         }
     }
 
     /// What the token is good for, in the store that is there.
-    pub(in crate::commands) fn resume(&self, store: &mut SqliteStore) -> anyhow::Result<Resumed> {
+    pub(in crate::commands) fn resume(&self, store: &mut dyn Store) -> anyhow::Result<Resumed> {
         let resumed = store.resume(self.subject, self.token)?;
         if let Resumed::Claim(claim) = &resumed {
             self.require_script(claim.attempt())?;
@@ -249,7 +248,7 @@ pub(in crate::commands) fn found(
     context: &Context,
     token: Token,
     json: bool,
-) -> anyhow::Result<(SqliteStore, Subject, Attempt)> {
+) -> anyhow::Result<(Box<dyn Store>, Subject, Attempt)> {
     if let Some(mut store) = context.open_existing()?
         && let Some((subject, attempt)) = store.find(token, fence_of(token))?
     {
@@ -264,7 +263,7 @@ pub(in crate::commands) fn found(
             late: false,
         })?;
     }
-    let store = context.store_path().display();
+    let store = context.place();
     let message = format!(
         "missing: nothing is known of this token in the store {store}: somebody else has taken what it was for, or it is of another store"
     );

@@ -167,7 +167,7 @@ pub fn document(stats: &Stats<'_>) -> StatsDocument {
             output_bytes: survey.output_bytes,
         },
         store: StoreDocument {
-            path: stats.store.to_string_lossy().into_owned(),
+            path: stats.store.to_string(),
             file_bytes: survey.sizes.file,
             log_bytes: survey.sizes.log,
             output_files: survey.sizes.output_file_count,

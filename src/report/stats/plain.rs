@@ -38,7 +38,7 @@ fn totals(stats: &Stats<'_>) -> Vec<Vec<Cell>> {
     let survey = stats.survey;
     let sizes = survey.sizes;
     let mut rows = vec![
-        ("store", escape(&stats.store.to_string_lossy())),
+        ("store", escape(&stats.store.to_string())),
         ("store file", size::for_people(sizes.file)),
         ("write-ahead log", size::for_people(sizes.log)),
         (

@@ -9,7 +9,7 @@ use crate::claim::attempt::Attempt;
 use crate::claim::key::Subject;
 use crate::claim::time::Clock;
 
-use super::{MemoryStore, Rows};
+use super::{MemoryShelf, MemoryStore, Rows};
 
 /// Everything that a store in memory knows at one moment, but for recorded output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,13 +26,13 @@ impl MemoryStore {
     pub fn from_picture(picture: Picture, clock: Arc<dyn Clock + Sync>) -> Self {
         let Picture { fence, chains } = picture;
         let rows = Rows { fence, chains, outputs: BTreeMap::new() };
-        Self { rows: Arc::new(Mutex::new(rows)), clock }
+        Self::of(MemoryShelf { rows: Arc::new(Mutex::new(rows)), clock })
     }
 
     /// The picture of what it holds now, for whoever is done with this handle.
     #[must_use]
     pub fn into_picture(self) -> Picture {
-        match Arc::try_unwrap(self.rows) {
+        match Arc::try_unwrap(self.shelf.rows) {
             Ok(rows) => {
                 let Rows { fence, chains, .. } =
                     rows.into_inner().unwrap_or_else(PoisonError::into_inner);

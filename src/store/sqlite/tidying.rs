@@ -41,12 +41,6 @@ impl SqliteStore {
         }
     }
 
-    /// Starts the log over if it has grown and it is the turn of a call that changes
-    /// something at this moment and completes nothing.
-    pub fn tidy_by_turns(&mut self) {
-        self.tidy_after(Some(Fence(self.clock.now().wall.0)));
-    }
-
     /// Starts the log over if it has grown. Does not wait for anybody: what
     /// cannot be done now is done by a later call. Says whether all of it is in the
     /// file.

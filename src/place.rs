@@ -1,0 +1,280 @@
+//! Where a store is: a file, or a server.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where a store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A file on this machine.
+    File(PathBuf),
+    /// On a server.
+    Server(Url),
+}
+
+impl Place {
+    /// The file, if it is one.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Server(_) => None,
+        }
+    }
+
+    /// All of its name, password included: for the environment of a command, whose own
+    /// calls need it.
+    #[must_use]
+    pub fn secret(&self) -> &OsStr {
+        match self {
+            Self::File(path) => path.as_os_str(),
+            Self::Server(url) => OsStr::new(url.secret()),
+        }
+    }
+
+    /// Its name in a line to be typed, without a password.
+    #[must_use]
+    pub fn to_type(&self) -> String {
+        match self {
+            Self::File(path) => path.to_string_lossy().into_owned(),
+            Self::Server(url) => masked(&url.text, Mask::Nothing),
+        }
+    }
+}
+
+/// For people, without a password.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => fmt::Display::fmt(&path.display(), f),
+            Self::Server(url) => fmt::Display::fmt(url, f),
+        }
+    }
+}
+
+/// What answers at a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// PostgreSQL.
+    Postgres,
+    /// Redis.
+    Redis,
+}
+
+impl Engine {
+    /// Its name, for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Postgres => "PostgreSQL",
+            Self::Redis => "Redis",
+        }
+    }
+
+    /// The cargo feature that a build needs for it.
+    #[must_use]
+    pub fn feature(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Redis => "redis",
+        }
+    }
+
+    fn of_scheme(scheme: &str) -> Option<Self> {
+        match scheme {
+            "postgresql" | "postgres" => Some(Self::Postgres),
+            "redis" | "rediss" | "redis+unix" => Some(Self::Redis),
+            _ => None,
+        }
+    }
+}
+
+/// The address of a store on a server. It may hold a password, which is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url {
+    engine: Engine,
+    text: String,
+}
+
+impl Url {
+    /// What answers there.
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// The whole of it, password included: for the client of that server, and for the
+    /// environment of a command.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Without its password.
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&without_password(&self.text))
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Reads a name that may be a URL. One with a scheme that is no engine's is an error; what
+/// has no scheme is a file's.
+///
+/// # Errors
+/// A sentence's second half.
+pub fn url(name: &str) -> Result<Option<Url>, String> {
+    let Some((scheme, rest)) = name.split_once("://") else { return Ok(None) };
+    let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte);
+    if scheme.is_empty() || !scheme.bytes().all(is_scheme) {
+        return Ok(None);
+    }
+    let Some(engine) = Engine::of_scheme(&scheme.to_ascii_lowercase()) else {
+        return Err(format!(
+            "there is no {scheme} store; name a file, postgresql://… or redis://… (a file of that name is ./{scheme}:…)"
+        ));
+    };
+    if rest.is_empty() {
+        return Err(format!("it names no {} server", engine.name()));
+    }
+    if let Some(control) = name.chars().find(|c| c.is_control()) {
+        return Err(format!("it has the control character {}", control.escape_default()));
+    }
+    Ok(Some(Url { engine, text: name.to_owned() }))
+}
+
+/// What stands in the place of a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mask {
+    /// Three stars.
+    Stars,
+    /// Nothing: the client looks for the password elsewhere.
+    Nothing,
+}
+
+/// A URL with `***` in the place of every password: before the `@`, and in its parameters.
+/// Whatever the scheme: somebody who mistypes that gives a password all the same.
+#[must_use]
+pub fn without_password(text: &str) -> String {
+    masked(text, Mask::Stars)
+}
+
+fn masked(text: &str, mask: Mask) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    // An unescaped / or ? in a password is part of it: the last @ ends it.
+    let (login, place) = match rest.rsplit_once('@') {
+        Some((login, place)) => (Some(login), place),
+        None => (None, rest),
+    };
+    let login = login.map(|login| match login.split_once(':') {
+        Some((user, _)) if mask == Mask::Stars => format!("{user}:***@"),
+        Some(("", _)) => String::new(),
+        Some((user, _)) => format!("{user}@"),
+        None => format!("{login}@"),
+    });
+    let (place, parameters) = place.split_once('?').unwrap_or((place, ""));
+    let shown: Vec<String> = parameters
+        .split('&')
+        .filter(|parameter| !parameter.is_empty())
+        .filter_map(|parameter| match parameter.split_once('=') {
+            Some((name, _)) if name.to_ascii_lowercase().contains("pass") => {
+                (mask == Mask::Stars).then(|| format!("{name}=***"))
+            }
+            _ => Some(parameter.to_owned()),
+        })
+        .collect();
+    let question = if shown.is_empty() { "" } else { "?" };
+    format!("{scheme}://{}{place}{question}{}", login.unwrap_or_default(), shown.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(text: &str) -> String {
+        url(text).unwrap().unwrap().to_string()
+    }
+
+    #[test]
+    fn a_name_without_a_scheme_is_a_files() {
+        for name in ["state.db", "/var/lib/a b.db", "./a://b", "", "é://x", "://x"] {
+            assert_eq!(url(name), Ok(None), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_says_what_answers() {
+        for (name, engine) in [
+            ("postgresql://h/d", Engine::Postgres),
+            ("postgres://h/d", Engine::Postgres),
+            ("POSTGRESQL://h/d", Engine::Postgres),
+            ("redis://h", Engine::Redis),
+            ("rediss://h:6380/1", Engine::Redis),
+            ("redis+unix:///run/redis.sock", Engine::Redis),
+        ] {
+            assert_eq!(url(name).unwrap().unwrap().engine(), engine, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_of_nobody_is_refused() {
+        for name in ["mysql://h/d", "file:///x", "http://h", "redis://", "postgresql://"] {
+            assert!(url(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for (text, expected) in [
+            ("postgresql://app:s3cret@h:5432/d", "postgresql://app:***@h:5432/d"),
+            (
+                "postgresql://app:a/b?c@h/d?sslmode=require",
+                "postgresql://app:***@h/d?sslmode=require",
+            ),
+            ("redis://:s3cret@h/0", "redis://:***@h/0"),
+            ("postgresql://app@h/d", "postgresql://app@h/d"),
+            ("postgresql:///d?host=/run&password=s3cret", "postgresql:///d?host=/run&password=***"),
+            ("postgresql://h/d?sslpassword=x&a=b", "postgresql://h/d?sslpassword=***&a=b"),
+            ("redis://u:p@w@h/0", "redis://u:***@h/0"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_to_type_leaves_a_password_out() {
+        for (text, expected) in [
+            ("postgresql://app:s3cret@h:5432/d?a=b", "postgresql://app@h:5432/d?a=b"),
+            ("redis://:s3cret@h/0", "redis://h/0"),
+            ("redis://h/0", "redis://h/0"),
+            ("postgresql:///d?host=/run&password=s3cret", "postgresql:///d?host=/run"),
+            ("postgresql:///d?password=s3cret", "postgresql:///d"),
+        ] {
+            assert_eq!(Place::Server(url(text).unwrap().unwrap()).to_type(), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_makes_it_panic(name in ".*") {
+            let _ = url(&name).map(|url| url.map(|url| url.to_string()));
+        }
+
+        #[test]
+        fn whatever_a_password_is_it_is_not_shown(
+            password in "[A-Z/?#&=:@%+]{8,20}", place in "[a-z]{1,9}", rest in "(/[a-z]{0,5})?",
+        ) {
+            let shown = shown(&format!("postgresql://user:{password}@{place}{rest}"));
+            prop_assert!(!shown.contains(&password), "{shown}");
+            prop_assert_eq!(shown, format!("postgresql://user:***@{place}{rest}"));
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A store on Redis, as a [`Shelf`](super::shelf::Shelf).
+//!
+//! A chain is a hash of rows, one for each generation: a line that scripts can read, and the
+//! attempt as a JSON document. Indexes beside it find attempts by fence and by token, those
+//! that run, and chains in their order ([`keys`] names all of them).
+//!
+//! Nothing is locked. One script reads a chain, its number and the server's clock; what is to
+//! be changed is decided here; another script does it if the number is still the same, which
+//! no two states of a chain share, and if no more than a second has gone by. Else all of it
+//! is done again. So a change happens as a whole or not at all, and a claim that comes late
+//! does not begin with a lease that is over.
+//!
+//! Redis makes no single write durable. How much a restart, a fail-over or a full memory can
+//! undo is for the server's settings to say ([`examining`]).
+
+mod address;
+mod examining;
+mod failure;
+mod keys;
+mod line;
+mod listing;
+mod outputs;
+mod reading;
+mod scripts;
+mod setup;
+mod watching;
+mod writing;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keys::Keys;
+use line::{Deadline, Line};
+
+use crate::claim::attempt::Attempt;
+use crate::claim::duration::to_ms;
+use crate::claim::fence::Fence;
+use crate::claim::id::Token;
+use crate::claim::key::{Namespace, Subject};
+use crate::claim::survey::Sizes;
+use crate::claim::time::{Now, WallMs};
+use crate::place::Url;
+
+use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
+use super::{Chain, Finding, Frames, StoreError, document};
+
+pub use setup::{Made, setup};
+
+/// On which terms a store is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Whether it has to be set up already.
+    pub setup: Setup,
+    /// How many replicas have to acknowledge what must be durable.
+    pub acknowledgements: u32,
+}
+
+/// Whether a store has to be set up already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setup {
+    /// It has: one that is not is an error.
+    Required,
+    /// Opening it does so.
+    Automatic,
+}
+
+/// A store on Redis.
+pub struct RedisShelf {
+    url: Url,
+    line: Line,
+    keys: Keys,
+    limit: Duration,
+    acknowledgements: u32,
+    /// Whether a write has been acknowledged by too few.
+    owes: bool,
+    /// The channels that are listened to.
+    watched: BTreeSet<String>,
+    /// Goes with the shelf; then nobody waits any more.
+    alive: Arc<()>,
+}
+
+impl RedisShelf {
+    /// Opens the store at a URL. `lookup` answers for the environment.
+    ///
+    /// # Errors
+    /// When the server cannot be reached in time, does not let us in, or has no such store.
+    pub fn open(
+        url: &Url,
+        timeout: Duration,
+        terms: Terms,
+        lookup: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, StoreError> {
+        setup::open(url, timeout, terms, lookup)
+    }
+
+    fn new(url: Url, line: Line, keys: Keys, limit: Duration, acknowledgements: u32) -> Self {
+        let (watched, alive) = (BTreeSet::new(), Arc::new(()));
+        Self { url, line, keys, limit, acknowledgements, owes: false, watched, alive }
+    }
+
+    fn deadline(&self) -> Deadline {
+        Deadline::after(self.limit)
+    }
+
+    /// Waits until as many replicas as asked have what was written on this connection.
+    fn acknowledge(
+        &mut self,
+        durability: Durability,
+        deadline: Deadline,
+    ) -> Result<(), StoreError> {
+        if self.acknowledgements == 0 || durability == Durability::Process {
+            return Ok(());
+        }
+        self.owes = true;
+        let asked = self.acknowledgements;
+        // The answer has to come within the time, too.
+        let left = deadline.left().map_or(1, |left| to_ms(left.mul_f32(0.9)).max(1));
+        let mut wait = redis::cmd("WAIT");
+        wait.arg(asked).arg(left);
+        let given = match self.line.exchange(deadline, |connection| wait.query::<u32>(connection)) {
+            Ok(given) => given,
+            Err(why) => return Err(self.line.sentence(&why, deadline)),
+        };
+        if given < asked {
+            return Err(failure::unacknowledged(&self.url, asked, given));
+        }
+        self.owes = false;
+        Ok(())
+    }
+
+    /// The same for what was written before, if it has been acknowledged by too few: whoever
+    /// asks again with the same token finds that there is nothing left to write.
+    fn settle_acknowledgements(
+        &mut self,
+        durability: Durability,
+        deadline: Deadline,
+    ) -> Result<(), StoreError> {
+        if !self.owes {
+            return Ok(());
+        }
+        // A connection waits for what it has written itself, and for all before that.
+        let mut touch = redis::cmd("INCR");
+        touch.arg(self.keys.revision());
+        self.line.ask::<i64>(&touch, deadline)?;
+        self.acknowledge(durability, deadline)
+    }
+}
+
+impl Shelf for RedisShelf {
+    fn wait_at_most(&mut self, limit: Duration) {
+        self.limit = limit;
+    }
+
+    fn locked_for(&self, limit: Duration) -> StoreError {
+        failure::contended(&self.url, limit)
+    }
+
+    fn now(&mut self) -> Result<Now, StoreError> {
+        let deadline = self.deadline();
+        let (seconds, micros): (i64, i64) = self.line.ask(&redis::cmd("TIME"), deadline)?;
+        Ok(document::now(seconds * 1000 + micros / 1000))
+    }
+
+    fn read(&mut self, wanted: Wanted<'_>) -> Result<Page, StoreError> {
+        let deadline = self.deadline();
+        self.read_chain(wanted, deadline).map(|reading| reading.page)
+    }
+
+    fn change(
+        &mut self,
+        wanted: Wanted<'_>,
+        durability: Durability,
+        step: &mut Step<'_>,
+    ) -> Result<(), StoreError> {
+        self.change_chain(wanted, durability, step)
+    }
+
+    fn walk(
+        &mut self,
+        asked: Asked<'_>,
+        told: &mut dyn FnMut(Chain) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.walk_chains(asked, told)
+    }
+
+    fn ended_before(
+        &mut self,
+        horizon: WallMs,
+        after: Fence,
+        namespace: Option<&Namespace>,
+        at_most: usize,
+    ) -> Result<Vec<(Fence, Subject)>, StoreError> {
+        self.keys_ended_before(horizon, after, namespace, at_most)
+    }
+
+    fn unended(&mut self) -> Result<Vec<(Subject, Attempt)>, StoreError> {
+        self.unended_attempts()
+    }
+
+    fn subject_of(&mut self, fence: Fence) -> Result<Option<Subject>, StoreError> {
+        self.find_subject(fence)
+    }
+
+    fn find(
+        &mut self,
+        token: Token,
+        fence: Option<Fence>,
+    ) -> Result<Option<(Subject, Attempt)>, StoreError> {
+        self.find_attempt(token, fence)
+    }
+
+    fn output(&mut self, fence: Fence) -> Result<Option<Frames>, StoreError> {
+        self.fetch_output(fence)
+    }
+
+    fn longest_lease(&mut self) -> Result<Duration, StoreError> {
+        self.read_longest_lease()
+    }
+
+    /// Nothing: a server has no file for a store, and counting what its keys take would read
+    /// all of them.
+    fn sizes(&mut self) -> Result<Sizes, StoreError> {
+        Ok(Sizes::default())
+    }
+
+    fn examine(&mut self) -> Vec<Finding> {
+        self.findings()
+    }
+
+    fn watch(&mut self, subject: &Subject, ring: Box<dyn Fn() + Send>) -> bool {
+        self.listen(subject, ring)
+    }
+}

@@ -1,0 +1,254 @@
+//! What goes wrong between us and a server, as sentences.
+//!
+//! What the client crate says of an error is shown only where it is the system's or that of
+//! TLS; a server's answer is shown by its code and its text. Neither has a password in it.
+
+use std::time::Duration;
+
+use redis::RedisError;
+
+use crate::claim::duration::for_people;
+use crate::place::Url;
+use crate::store::{StoreError, Trouble};
+use crate::text::{escape, quote};
+
+/// What came of an exchange that failed.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// There is no connection, so nothing was sent.
+    Unreached(String),
+    /// The connection broke. What was asked for may have been done.
+    Broken(String),
+    /// The time ran out. What was asked for may have been done.
+    Late,
+    /// The server said no.
+    Told(Told),
+    /// The answer is none that was expected.
+    Strange(String),
+}
+
+/// An error that a server answered with.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    code: String,
+    text: String,
+}
+
+impl Told {
+    pub(super) fn new(code: &str, text: &str) -> Self {
+        let (code, text) = inner(text).unwrap_or((code, text));
+        // Where in which script it was is nothing to people.
+        let text = text.split(" script: ").next().unwrap_or_default();
+        Self { code: code.to_owned(), text: escape(text) }
+    }
+
+    /// Whether it will do so if it is asked a little later.
+    pub(super) fn passes(&self) -> bool {
+        ["LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN"].contains(&self.code.as_str())
+    }
+
+    /// Whether it is a replica: another may be the one to write to by now.
+    pub(super) fn is_replica(&self) -> bool {
+        self.code == "READONLY"
+    }
+
+    fn is_refusal(&self) -> bool {
+        let old = ["invalid password", "no password is set", "without any password configured"];
+        ["NOAUTH", "WRONGPASS"].contains(&self.code.as_str())
+            || self.code == "ERR" && old.iter().any(|words| self.text.contains(words))
+    }
+
+    fn said(&self) -> String {
+        format!("{} {}", self.code, self.text)
+    }
+}
+
+/// Before Redis 7 an error inside a script is told within another: `…: -CODE text`.
+fn inner(text: &str) -> Option<(&str, &str)> {
+    let (_, told) = text.split_once(": -")?;
+    let (code, text) = told.split_once(' ')?;
+    let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_uppercase());
+    is_code.then_some((code, text))
+}
+
+impl Failure {
+    /// What an error means that came up on a connection.
+    pub(super) fn of(error: &RedisError) -> Self {
+        match error.code() {
+            Some(code) => Self::Told(Told::new(code, error.detail().unwrap_or_default())),
+            None if error.is_timeout() => Self::Late,
+            None if error.is_io_error() => Self::Broken(escape(&error.to_string())),
+            None => Self::Strange(escape(error.category())),
+        }
+    }
+
+    /// The sentence for people.
+    pub(super) fn sentence(&self, url: &Url, limit: Duration) -> StoreError {
+        match self {
+            Self::Unreached(why) => unreached(url, why),
+            Self::Broken(why) => {
+                StoreError::new(Trouble::Away, format!("the connection to {url} broke ({why})"))
+                    .with_remedy("try again")
+            }
+            Self::Late => {
+                let limit = for_people(limit);
+                let what = format!("the store {url} did not answer within {limit}");
+                StoreError::new(Trouble::Away, what)
+                    .with_remedy("try again, or wait longer with --store-timeout")
+            }
+            Self::Told(told) => refusal(url, told),
+            Self::Strange(what) => {
+                let what = format!("what answers at {url} is no Redis that is known ({what})");
+                StoreError::new(Trouble::Other, what)
+            }
+        }
+    }
+}
+
+fn unreached(url: &Url, why: &str) -> StoreError {
+    let error = StoreError::new(Trouble::Away, format!("{url} cannot be reached ({why})"));
+    if why.contains("UnknownIssuer") {
+        error.with_remedy("name the authority of its certificate: ?cacert=FILE")
+    } else if why.contains("certificate") {
+        error.with_remedy("name the host as its certificate does")
+    } else {
+        error.with_remedy("start the server, or name another store with --store")
+    }
+}
+
+fn refusal(url: &Url, told: &Told) -> StoreError {
+    let said = told.said();
+    let (trouble, what, remedy) = match told.code.as_str() {
+        _ if told.is_refusal() => (
+            Trouble::Refused,
+            format!("{url} does not let us in ({said})"),
+            "name a user and a password in the URL, or the password in REDISCLI_AUTH".to_owned(),
+        ),
+        "NOPERM" => (
+            Trouble::Refused,
+            format!("{url} does not let this user work on the store ({said})"),
+            "allow it scripts, the keys and the channels of the store (ACL SETUSER)".to_owned(),
+        ),
+        "READONLY" => (
+            Trouble::ReadOnly,
+            format!("{url} is a replica, which cannot be written ({said})"),
+            "name the server that it copies".to_owned(),
+        ),
+        "MISCONF" | "NOREPLICAS" => (
+            Trouble::ReadOnly,
+            format!("{url} takes no writes at present ({said})"),
+            "mend the server".to_owned(),
+        ),
+        "OOM" => (
+            Trouble::Full,
+            format!("no room is left at {url} ({said})"),
+            "raise its maxmemory, or make room: doubletap prune --older-than 30d".to_owned(),
+        ),
+        "MOVED" | "ASK" => (
+            Trouble::Refused,
+            format!("another node of the cluster has this store: {}", node(&told.text)),
+            "name that node with --store".to_owned(),
+        ),
+        "WRONGTYPE" => (
+            Trouble::Damaged,
+            format!("{url} holds something else where the store should be ({said})"),
+            "name another store with ?prefix=NAME".to_owned(),
+        ),
+        _ if told.passes() => {
+            (Trouble::Away, format!("{url} is not ready ({said})"), "try again".to_owned())
+        }
+        _ => return StoreError::new(Trouble::Other, format!("the store {url}: {said}")),
+    };
+    StoreError::new(trouble, what).with_remedy(remedy)
+}
+
+/// The node that `MOVED 3999 127.0.0.1:6381` names.
+fn node(text: &str) -> &str {
+    text.rsplit(' ').next().unwrap_or_default()
+}
+
+/// The sentence about a store that nobody has set up.
+pub(super) fn not_set_up(url: &Url) -> StoreError {
+    let what = format!("the store {url} is not set up");
+    let shown = quote(&url.to_string());
+    StoreError::new(Trouble::Refused, what)
+        .with_remedy(format!("set it up: doubletap setup --store {shown}"))
+}
+
+/// The sentence about a store that a later release has made.
+pub(super) fn newer(url: &Url, found: &str, known: u32) -> StoreError {
+    let what = format!("the store {url} has format {}, and this is format {known}", escape(found));
+    StoreError::new(Trouble::Refused, what).with_remedy("use the newer doubletap")
+}
+
+/// The sentence about a change that others were faster with, again and again.
+pub(super) fn contended(url: &Url, limit: Duration) -> StoreError {
+    let limit = for_people(limit);
+    let what = format!("others kept changing what was to be written to {url} for {limit}");
+    StoreError::new(Trouble::Locked, what)
+        .with_remedy("try again, or wait longer with --store-timeout")
+}
+
+/// The sentence about a write that too few replicas have.
+pub(super) fn unacknowledged(url: &Url, asked: u32, given: u32) -> StoreError {
+    let what = format!(
+        "{given} of {asked} replicas of {url} have acknowledged the write in time; the server itself has it"
+    );
+    StoreError::new(Trouble::Away, what)
+        .with_remedy("try again, or ask for fewer with --redis-wait")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        crate::place::url(text).unwrap().unwrap()
+    }
+
+    fn of(code: &str, text: &str) -> StoreError {
+        let failure = Failure::Told(Told::new(code, text));
+        failure.sentence(&url("redis://app:s3cret@h"), Duration::from_secs(10))
+    }
+
+    #[test]
+    fn a_servers_no_is_a_kind_of_trouble_and_a_remedy() {
+        for (code, text, trouble) in [
+            ("NOAUTH", "Authentication required.", Trouble::Refused),
+            ("WRONGPASS", "invalid username-password pair", Trouble::Refused),
+            ("ERR", "invalid password", Trouble::Refused),
+            ("NOPERM", "this user has no permissions", Trouble::Refused),
+            ("READONLY", "You can't write against a read only replica.", Trouble::ReadOnly),
+            ("MISCONF", "unable to persist to disk", Trouble::ReadOnly),
+            ("OOM", "command not allowed. script: abc, on @user_script:5.", Trouble::Full),
+            (
+                "ERR",
+                "Error running script (call to f_1): @user_script:8: -OOM command not",
+                Trouble::Full,
+            ),
+            ("MOVED", "3999 127.0.0.1:6381", Trouble::Refused),
+            ("WRONGTYPE", "Operation against a key", Trouble::Damaged),
+            ("LOADING", "Redis is loading the dataset in memory", Trouble::Away),
+        ] {
+            let error = of(code, text);
+            assert_eq!(error.trouble(), trouble, "{error}");
+            assert!(error.remedy().is_some(), "{error}");
+            assert!(!error.to_string().contains("s3cret"), "{error}");
+            assert!(!error.to_string().contains("script: abc"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_node_that_has_the_store_is_named() {
+        assert!(of("MOVED", "3999 127.0.0.1:6381").what().ends_with("127.0.0.1:6381"));
+    }
+
+    #[test]
+    fn what_has_to_be_typed_first_shows_no_password() {
+        let error = not_set_up(&url("redis://app:s3cret@h/0?prefix=a b"));
+        assert_eq!(
+            error.remedy(),
+            Some("set it up: doubletap setup --store 'redis://app:***@h/0?prefix=a b'")
+        );
+    }
+}
