@@ -16,8 +16,7 @@ use super::scene::Scene;
 pub(super) const LIBRARY: &str = "/usr/$LIB/faketime/libfaketimeMT.so.1";
 
 /// `.cargo/config.toml` without what makes a static program.
-const FLAGS: &str =
-    r#"--cfg getrandom_backend="linux_getrandom" --cfg sha2_256_backend="soft" -D warnings"#;
+const FLAGS: &str = r#"--cfg getrandom_backend="linux_getrandom" --cfg sha2_256_backend="soft""#;
 
 /// The library leaves files in `/dev/shm` behind those who end as we do, and later fails
 /// where it finds them: every call has a folder of its own there.
