@@ -8,6 +8,8 @@ pub mod once;
 pub mod operate;
 pub mod run;
 pub mod script;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub mod server;
 pub mod step;
 pub mod values;
 
@@ -31,6 +33,8 @@ pub use run::{RunArgs, WaitArgs};
 pub use script::{
     AcquireArgs, AssertArgs, BeginArgs, CompleteArgs, FailArgs, FormatArg, ReleaseArgs, RenewArgs,
 };
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub use server::ServerArgs;
 pub use step::StepArgs;
 pub use values::{LogPlace, SaidBy};
 
@@ -81,6 +85,11 @@ pub struct Global {
     /// Wait this long for the store itself [default: 10s]
     #[arg(long, global = true, value_name = "DUR", value_parser = values::positive)]
     store_timeout: Option<Duration>,
+
+    /// What a store on a server is told besides.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
+    #[command(flatten)]
+    pub server: ServerArgs,
 }
 
 impl Global {
@@ -129,6 +138,8 @@ pub enum Verb {
     Stats(StatsArgs),
     /// Look for what is wrong with the store and the machine, and change nothing
     Doctor(DoctorArgs),
+    /// Create or migrate the store, which one on a server wants once
+    Setup,
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Print a random key

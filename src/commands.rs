@@ -26,6 +26,7 @@ pub mod prune;
 pub mod release;
 pub mod renew;
 mod script;
+pub mod setup;
 pub mod show;
 pub mod stats;
 
@@ -87,6 +88,7 @@ fn look_after(
         Verb::Prune(args) => prune::run(&context()?, &args),
         Verb::Stats(args) => stats::run(&context()?, &args),
         Verb::Doctor(args) => doctor::run(&context()?, &args),
+        Verb::Setup => setup::run(&context()?),
         Verb::Completions(args) => completions::run(&args),
         Verb::Keygen => keygen::run(),
     }

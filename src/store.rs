@@ -21,6 +21,7 @@ mod output;
 #[cfg(feature = "redis")]
 pub mod redis;
 pub mod row;
+pub mod setup;
 pub mod shelf;
 pub mod sqlite;
 mod values;

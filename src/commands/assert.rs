@@ -17,7 +17,7 @@ pub(super) fn run(context: &Context, args: &AssertArgs) -> anyhow::Result<Ending
     if attempt.state != State::Running {
         return settling.lost(Some(&mut *store), lost_to(attempt.state));
     }
-    match timeliness(context, subject.kind, &attempt)? {
+    match timeliness(context, &mut *store, (subject.kind, &attempt))? {
         Timeliness::InTime => settling.done(Settlement::Held, (&attempt, Timeliness::InTime)),
         Timeliness::Late => settling.expired(&attempt),
     }

@@ -9,7 +9,8 @@ use crate::claim::decide::{Request, Terms};
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::Kind;
 use crate::cli::BeginArgs;
-use crate::exit::Ending;
+use crate::exit::{Ending, Refusal};
+use crate::place::Place;
 
 use super::asking::{fingerprint, past};
 use super::context::{Context, random};
@@ -18,6 +19,12 @@ use super::script::grant::{claimant, grant};
 /// Claims, and prints the token.
 pub(super) fn run(context: &Context, args: &BeginArgs) -> anyhow::Result<Ending> {
     let key = args.key.key();
+    if let (Place::Server(_), None) = (context.place(), args.tie.claim_ttl) {
+        let message = format!(
+            "{key}: nobody on another host can see that a process is gone: say for how long it may be held, too, as in --claim-ttl 1h; see doubletap begin --help"
+        );
+        return Err(Refusal::usage(message).into());
+    }
     let request = Request {
         subject: context.subject(Kind::Once, key)?,
         token: Token(random()?),

@@ -13,6 +13,7 @@ pub(super) mod keeper;
 pub(super) mod running;
 pub(super) mod wait;
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -22,9 +23,11 @@ use crate::claim::decide::{Busy, BusyWhy, Decision, Request};
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Holder, Life, Tie};
 use crate::claim::id::{OperationId, Token};
-use crate::claim::time::{BootMs, Clock as _};
+use crate::claim::time::BootMs;
 use crate::cli::{RunArgs, WaitArgs};
 use crate::exit::{self, Ending};
+use crate::place::Place;
+use crate::process::clock;
 use crate::process::host;
 use crate::process::launch::{Newborn, Streams};
 use crate::process::signals::Signals;
@@ -37,10 +40,14 @@ use super::Context;
 use super::context::{Witness, random};
 use account::Account;
 use keeper::Renewal;
-use wait::Waiting;
+use wait::{Waiting, Woken};
 
 /// How long a claim waits for a lock before it looks for signals.
 const SLICE: Duration = Duration::from_millis(100);
+
+/// The same for a server, which may be far away, and to which a connection may have to be
+/// made first.
+const SLICE_OF_SERVER: Duration = Duration::from_secs(2);
 
 /// One call of a verb that claims, and that runs a command under its claim if it is told
 /// how.
@@ -145,8 +152,7 @@ impl<'a, R> Call<'a, R> {
             self.signals = Some(Signals::take_over()?);
         }
         let (claimant, prepared) = prepare(self)?;
-        let sent = self.context.clock.now().boot;
-        let answer = self.claim(store, &claimant);
+        let (answer, sent) = self.claim(store, &claimant);
         self.account.in_store(began);
         Ok(match answer {
             Ok(Answer::Won(claim)) => Asked::Won(Box::new(Won { claim, prepared, sent })),
@@ -161,25 +167,39 @@ impl<'a, R> Call<'a, R> {
     }
 
     /// Claims in slices, so that a signal to end, or the end of a wait, does not
-    /// have to wait for a lock of somebody else's.
-    fn claim(&mut self, store: &mut dyn Store, claimant: &Claimant) -> Result<Answer, StoreError> {
+    /// have to wait for a lock of somebody else's. Says when what may have won was sent.
+    fn claim(
+        &mut self,
+        store: &mut dyn Store,
+        claimant: &Claimant,
+    ) -> (Result<Answer, StoreError>, BootMs) {
         let began = Instant::now();
-        let limit = store.wait_at_most(SLICE);
+        let mut sent = clock::boot();
+        let slice = match self.context.place() {
+            Place::File(_) => SLICE,
+            Place::Server(_) => SLICE_OF_SERVER,
+        };
+        let limit = self.context.store_timeout();
         let answer = loop {
             let left = limit.saturating_sub(began.elapsed());
-            store.wait_at_most(left.min(SLICE));
-            match store.claim(&self.request, claimant, &mut self.live) {
-                Err(error) if error.trouble() == Trouble::Locked => {
-                    let over = left <= SLICE || self.waiting.is_over();
-                    if over || self.signals.as_mut().is_some_and(Signals::has_told_to_end) {
-                        break Err(store.locked_for(limit));
-                    }
-                }
+            store.wait_at_most(left.min(slice));
+            let error = match store.claim(&self.request, claimant, &mut self.live) {
+                Err(error) if matches!(error.trouble(), Trouble::Locked | Trouble::Away) => error,
                 answer => break answer,
+            };
+            let over = left <= slice || self.waiting.is_over();
+            let told = self.signals.as_mut().is_some_and(Signals::has_told_to_end);
+            match error.trouble() {
+                Trouble::Locked if over || told => break Err(store.locked_for(limit)),
+                // It has not won: its lease counts from the next time.
+                Trouble::Locked => sent = clock::boot(),
+                _ if over || told => break Err(error),
+                // It may have: the same token gives the same claim then.
+                _ => thread::sleep(SLICE),
             }
         };
         store.wait_at_most(limit);
-        answer
+        (answer, sent)
     }
 
     /// Draws what the next claim is told by, after one was given back: others may have
@@ -190,12 +210,20 @@ impl<'a, R> Call<'a, R> {
         Ok(())
     }
 
-    /// A store that others have locked for a while ends no wait early.
-    fn again_or<P>(&mut self, error: StoreError) -> anyhow::Result<Asked<P>> {
-        if error.trouble() == Trouble::Locked && self.waiting.goes_on() {
-            return Ok(Asked::Again);
+    /// A store that others have locked for a while, or a server that does not answer, ends
+    /// no wait early.
+    pub(super) fn again_or<P>(&mut self, error: StoreError) -> anyhow::Result<Asked<P>> {
+        if !self.waiting.goes_on() {
+            return Err(error.into());
         }
-        Err(error.into())
+        match error.trouble() {
+            Trouble::Locked => Ok(Asked::Again),
+            Trouble::Away => Ok(match self.pause()? {
+                Woken::Again => Asked::Again,
+                Woken::Over(ending) => Asked::Over(ending),
+            }),
+            _ => Err(error.into()),
+        }
     }
 
     /// What is said about what is asked for.
@@ -222,7 +250,7 @@ impl<'a, R> Call<'a, R> {
         let (sentence, about, outcome, status) = match decision {
             // A call from inside the key's own command asks for something else
             // by its nature: it waits for itself before it differs.
-            Decision::Mismatch(first) if wait::is_held_above(&first) => {
+            Decision::Mismatch(first) if self.is_held_above(&first) => {
                 return Ok(self.nested(first));
             }
             Decision::Mismatch(first) => {

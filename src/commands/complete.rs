@@ -22,6 +22,7 @@ use crate::claim::outcome::Outcome;
 use crate::claim::period::Calendar;
 use crate::cli::{CompleteArgs, WaitArgs};
 use crate::exit::{self, Ending, Refusal};
+use crate::place::Place;
 use crate::process::frames::Stream;
 use crate::process::host;
 use crate::process::recorder::Recorder;
@@ -116,7 +117,12 @@ impl Completing<'_> {
         let Request { subject, token, .. } = self.call.request.clone();
         let given = self.given(&*store, &Ownership { subject, token, fence: Fence(0) })?;
         let holder = host::ourselves(&self.settling.context.clock);
-        let claimant = Claimant { holder, tie: Tie::Process, group: None };
+        // It ends with us; on a server, where nobody would see that, with its lease.
+        let tie = match self.settling.context.place() {
+            Place::File(_) => Tie::Process,
+            Place::Server(_) => Tie::Time,
+        };
+        let claimant = Claimant { holder, tie, group: None };
         match self.call.ask_for(&mut *store, |_| Ok((claimant, ())))? {
             Asked::Won(won) => self.record(store, won.claim, &given),
             Asked::Over(ending) => Ok(ending),
@@ -155,7 +161,7 @@ impl Completing<'_> {
             Ok(validity) => validity,
             Err(ending) => return Ok(ending),
         };
-        let timeliness = timeliness(context, Kind::Once, &attempt)?;
+        let timeliness = timeliness(context, &mut *store, (Kind::Once, &attempt))?;
         let (verdict, code, reason) = match &validity {
             Validity::Valid => {
                 let keep = keep(&self.args.keep, self.calendar.as_ref(), attempt.started);

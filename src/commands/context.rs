@@ -2,7 +2,10 @@
 //! it ends: the form of its answer. `opening` opens the store.
 
 mod opening;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod server;
 
+use std::cell::OnceCell;
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,11 +19,16 @@ use serde::Serialize;
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::Seen;
 use crate::claim::key::{Key, Kind, Namespace, Subject};
-use crate::claim::time::{Clock as _, Now};
+use crate::claim::time::{BootMs, Clock as _, Now};
+#[cfg(any(feature = "postgres", feature = "redis"))]
+use crate::cli::ServerArgs;
 use crate::cli::{Global, LogPlace};
 use crate::exit::{self, Ending, Refusal};
+#[cfg(feature = "redis")]
+use crate::place::Engine;
 use crate::place::Place;
 use crate::process::clock::SystemClock;
+use crate::process::tenure::until;
 use crate::report::form::Form;
 use crate::report::sentences::Topic;
 use crate::report::voice::{Voice, print};
@@ -46,6 +54,10 @@ pub(super) struct Context {
     /// The option that names this store again.
     store_option: String,
     store_timeout: Duration,
+    /// What the store's clock said, and when by ours, where it has one of its own.
+    told: OnceCell<(Now, BootMs)>,
+    #[cfg(any(feature = "postgres", feature = "redis"))]
+    server: ServerArgs,
 }
 
 impl Context {
@@ -56,6 +68,11 @@ impl Context {
             Some(Place::File(path)) => file(path)?,
             None => file(&default_store()?)?,
         };
+        #[cfg(feature = "redis")]
+        if global.server.redis_wait.is_some() && !is_on(&place, Engine::Redis) {
+            let message = format!("--redis-wait is about replicas of a Redis, and {place} is none");
+            return Err(Refusal::usage(message).into());
+        }
         let named = global.store.as_ref().map(|_| &place);
         let store_option = again(named, None);
         let options = again(named, global.namespace.as_ref());
@@ -69,6 +86,9 @@ impl Context {
             place,
             options,
             store_option,
+            told: OnceCell::new(),
+            #[cfg(any(feature = "postgres", feature = "redis"))]
+            server: global.server,
         })
     }
 
@@ -98,7 +118,17 @@ impl Context {
 
     /// Adds what is known of the holders, for people.
     pub(super) fn seen(&self, attempts: Vec<Attempt>) -> Result<(Vec<Seen>, Now), StoreError> {
-        Ok((with_lives(attempts, &mut self.witness())?, self.clock.now()))
+        Ok((with_lives(attempts, &mut self.witness())?, self.now()))
+    }
+
+    /// The time by the store's clock, for people: as it was when the store was opened, and
+    /// what has gone by since. What decides asks the store again.
+    pub(super) fn now(&self) -> Now {
+        let here = self.clock.now();
+        let Some((told, at)) = self.told.get() else { return here };
+        let since = until(here.boot, *at);
+        let (wall, boot) = (told.wall.plus(since), told.boot.plus(since));
+        Now { wall, boot, boot_id: told.boot_id.clone() }
     }
 
     /// What is said about a key.
@@ -108,7 +138,7 @@ impl Context {
 
     /// What is said about a key that nobody has named, with the options for it.
     pub(super) fn topic_with<'a>(&self, subject: &'a Subject, options: &'a str) -> Topic<'a> {
-        Topic { subject, step: None, options, now: self.clock.now().wall }
+        Topic { subject, step: None, options, now: self.now().wall }
     }
 
     /// The options that name this store and the namespace of a key that nobody has
@@ -142,6 +172,12 @@ impl Context {
             format!("in namespace {namespace}: there is no store {store}")
         }
     }
+}
+
+/// Whether a store is on a server of this kind.
+#[cfg(feature = "redis")]
+fn is_on(place: &Place, engine: Engine) -> bool {
+    matches!(place, Place::Server(url) if url.engine() == engine)
 }
 
 /// The options that name a store and a namespace again, ready to be typed.

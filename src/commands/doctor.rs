@@ -5,12 +5,15 @@
 mod race;
 
 use std::path::Path;
+use std::time::Duration;
 
+use crate::claim::duration::for_people;
 use crate::claim::key::Namespace;
 use crate::claim::standing::Standing;
-use crate::claim::time::{Clock as _, Now};
+use crate::claim::time::{Clock as _, Now, WallMs};
 use crate::cli::DoctorArgs;
 use crate::exit::{self, Ending};
+use crate::place::Place;
 use crate::process::clock;
 use crate::process::live::{Trial, try_locks};
 use crate::report::checkup;
@@ -23,6 +26,12 @@ use race::Raced;
 /// What a stale holder is reported as.
 const HOLDER: &str = "holder";
 
+/// How far clocks may be apart unnoticed.
+const SKEW: Duration = Duration::from_secs(1);
+
+/// The shortest time that is told.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
 /// So many stale holders are told of one by one.
 const TOLD: usize = 10;
 
@@ -34,7 +43,7 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Ending
     findings.extend(machine(context));
     let mut document = None;
     if let Some(processes) = args.race {
-        match race::run(context.place(), processes.into())? {
+        match race::run(context, processes.into())? {
             Raced::Told(signal) => return Ok(Ending::Signal(signal)),
             Raced::Over(finding, numbers) => {
                 findings.push(finding);
@@ -69,6 +78,9 @@ fn look_inside(context: &Context, so_far: &[Finding]) -> Vec<Finding> {
         Err(why) => return vec![Finding::of_error("opening", &why)],
     };
     let mut findings = store.examine();
+    if let Place::Server(_) = context.place() {
+        findings.push(clocks(context, &mut *store));
+    }
     match stale_holders(context, &mut *store) {
         Ok(stale) => findings.extend(stale),
         Err(why) => findings.push(Finding::of_error(HOLDER, &why)),
@@ -78,7 +90,7 @@ fn look_inside(context: &Context, so_far: &[Finding]) -> Vec<Finding> {
 
 /// The holders of whom nothing more is to be expected.
 fn stale_holders(context: &Context, store: &mut dyn Store) -> Result<Vec<Finding>, StoreError> {
-    let now = context.clock.now();
+    let now = store.now()?;
     let mut stale = Vec::new();
     let (mut running, mut untold) = (0_usize, 0_usize);
     let named = context.named_namespace();
@@ -107,6 +119,32 @@ fn stale_holders(context: &Context, store: &mut dyn Store) -> Result<Vec<Finding
         stale.push(Finding::ok(HOLDER, found));
     }
     Ok(stale)
+}
+
+/// How far the store's clock is from ours.
+fn clocks(context: &Context, store: &mut dyn Store) -> Finding {
+    let check = "clock";
+    let before = context.clock.now().wall;
+    let there = match store.now() {
+        Ok(now) => now.wall,
+        Err(why) => return Finding::of_error(check, &why),
+    };
+    let after = context.clock.now().wall;
+    // The store read its clock in between: in the middle, as far as anybody knows.
+    let here = WallMs(before.0.midpoint(after.0));
+    let (ahead, behind) = (here.age(there), there.age(here));
+    let skew = ahead.max(behind);
+    if skew <= SKEW {
+        let found = format!("within {} of the store's", for_people(skew.max(MILLISECOND)));
+        return Finding::ok(check, found);
+    }
+    let side = if ahead > behind { "behind" } else { "ahead of" };
+    let found = format!(
+        "that of this host is {} {side} the store's, by which claims and records count; only what starts by the clocks of several hosts suffers",
+        for_people(skew)
+    );
+    let remedy = "set the clocks by NTP; where they differ, a lease with a longer --min-hold, or once --per, keeps a second host from running again";
+    Finding::note(check, found, remedy)
 }
 
 /// What a store needs of the machine.
@@ -148,8 +186,7 @@ fn boot_id(now: &Now) -> Finding {
 
 fn boot_clock(now: &Now) -> Finding {
     if clock::counts_asleep() {
-        let up = std::time::Duration::from_millis(now.boot.0.unsigned_abs());
-        let up = crate::claim::duration::for_people(up);
+        let up = for_people(Duration::from_millis(now.boot.0.unsigned_abs()));
         return Finding::ok("boot clock", format!("CLOCK_BOOTTIME, {up} since the start"));
     }
     let found = "there is no CLOCK_BOOTTIME: leases stand still while the machine sleeps";

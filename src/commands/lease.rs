@@ -17,6 +17,7 @@ use crate::claim::id::{OperationId, Token};
 use crate::claim::key::Kind;
 use crate::cli::{LeaseArgs, first_word};
 use crate::exit::{self, Ending};
+use crate::place::Place;
 use crate::process::launch::Streams;
 use crate::process::supervise::{Ended, Stopped};
 use crate::report::line::CallOutcome;
@@ -83,7 +84,7 @@ impl Lease<'_> {
                         let name = &self.0.request.subject.key;
                         return Err(anyhow!("{name}: the store gave no answer"));
                     };
-                    if let Woken::Over(ending) = self.0.wait(&busy)? {
+                    if let Woken::Over(ending) = self.0.wait(&mut *store, &busy)? {
                         return Ok(ending);
                     }
                 }
@@ -110,8 +111,12 @@ impl Lease<'_> {
             (_, Some(Stopped::Lost)) => self.not_renewed(&ended),
             (_, Some(Stopped::TimedOut)) => self.0.timed_out(&ended),
             (Err(error), None) => {
+                let free = match self.0.context.place() {
+                    Place::File(_) => "once we are gone",
+                    Place::Server(_) => "when its lease ends",
+                };
                 self.0.context.voice.warn(&format!(
-                    "{}: it could not be given back, and is free once we are gone: {error}",
+                    "{}: it could not be given back, and is free {free}: {error}",
                     self.0.request.subject.key
                 ));
                 self.ran(&ended)

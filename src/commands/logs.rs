@@ -11,6 +11,7 @@ use crate::claim::holder::Life;
 use crate::claim::key::{Kind, Subject};
 use crate::cli::LogsArgs;
 use crate::exit::Ending;
+use crate::place::Place;
 use crate::process::frames::Stream;
 use crate::process::source::Delivery;
 use crate::process::wake::reader_leaves_within;
@@ -21,6 +22,9 @@ use super::playing::{Follower, Played, Targets, play};
 
 /// How long to wait between two looks at what has come.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// The same where nothing comes before the end.
+const PAUSE_FOR_END: Duration = Duration::from_secs(1);
 
 /// Prints what is there so far, or all until the attempt ends; an absent key is an
 /// error of its own.
@@ -80,7 +84,7 @@ fn tell(
         None if attempt.output().is_some_and(|output| output.bytes > 0) => {
             return Err(anyhow!("{key}: its output is missing from the store"));
         }
-        None => context.voice.note(&format!("{key}: {}", nothing_of(attempt))),
+        None => context.voice.note(&format!("{key}: {}", nothing_of(context.place(), attempt))),
     }
     if let Some(output) = truncated {
         context.voice.note(&context.topic(subject).truncated(output));
@@ -105,14 +109,20 @@ fn follow(
             None => true,
             Some(found) => {
                 *attempt = found.clone();
-                let (seen, _) = context.seen(vec![found])?;
+                let (seen, now) = context.seen(vec![found])?;
                 seen.iter().all(|seen| {
                     seen.attempt.state != State::Running
-                        || matches!(seen.life, Life::Gone | Life::Orphaned)
+                        || seen.life == Life::Orphaned
+                        || !seen.counts(&now)
                 })
             }
         };
-        if following.is_none()
+        let pause = match context.place() {
+            Place::File(_) => PAUSE,
+            Place::Server(_) => PAUSE_FOR_END,
+        };
+        if pause == PAUSE
+            && following.is_none()
             && !is_over
             && let Some(Frames::File(file, _)) = store.output(attempt.fence)?
         {
@@ -122,7 +132,7 @@ fn follow(
             Some(follower) => follower.go_on()?.unwanted,
             None => false,
         };
-        if is_over || is_unwanted || reader_leaves_within(PAUSE) {
+        if is_over || is_unwanted || reader_leaves_within(pause) {
             return Ok(following.map(Follower::played));
         }
     }
@@ -135,9 +145,12 @@ fn newest(store: &mut dyn Store, subject: &Subject) -> Result<Option<Attempt>, S
 }
 
 /// Why there is no output.
-fn nothing_of(attempt: &Attempt) -> &'static str {
-    match attempt.state {
-        State::Running => "nothing of its output is kept so far",
+fn nothing_of(place: &Place, attempt: &Attempt) -> &'static str {
+    match (attempt.state, place) {
+        (State::Running, Place::Server(_)) => {
+            "its output is on its own host until it ends; --follow waits for that"
+        }
+        (State::Running, Place::File(_)) => "nothing of its output is kept so far",
         _ => "none of its output was kept",
     }
 }

@@ -19,7 +19,6 @@ use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, Decision, Request, Terms};
 use crate::claim::key::Kind;
 use crate::claim::period::Calendar;
-use crate::claim::time::Clock as _;
 use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
 use crate::process::launch::Streams;
@@ -128,20 +127,16 @@ impl<'a> Once<'a> {
     fn turn(&mut self, mut store: Box<dyn Store>) -> anyhow::Result<Turn> {
         let mut vanished = None;
         loop {
-            // A wait may last into the next period.
-            if let Some(calendar) = &self.calendar {
-                let since = calendar.period(self.call.context.clock.now().wall)?.start;
-                self.call.request.terms = Terms::Once(ask::terms(self.args, Some(since)));
-            }
-            let given = self.call.waiting.given(&mut *store, &self.call.request)?;
-            let replay = match given {
-                Some(attempt) => attempt,
-                None => match self.decide(&mut *store)? {
+            let replay = match self.given(&mut *store)? {
+                Given::End(attempt) => *attempt,
+                Given::Again => continue,
+                Given::Over(ending) => return Ok(Turn::Over(ending)),
+                Given::Nothing => match self.decide(&mut *store)? {
                     Decided::Won(won) => return Ok(Turn::Won(store, won)),
                     Decided::Replay(attempt) => attempt,
                     Decided::Over(ending) => return Ok(Turn::Over(ending)),
                     Decided::Again => continue,
-                    Decided::Busy(busy) => match self.call.wait(&busy)? {
+                    Decided::Busy(busy) => match self.call.wait(&mut *store, &busy)? {
                         Woken::Again => continue,
                         Woken::Over(ending) => return Ok(Turn::Over(ending)),
                     },
@@ -169,6 +164,31 @@ impl<'a> Once<'a> {
         }
     }
 
+    /// What the attempt gave that this call has waited for; and in which period it is.
+    fn given(&mut self, store: &mut dyn Store) -> anyhow::Result<Given> {
+        let call = &mut self.call;
+        let found = match &self.calendar {
+            None => Ok(None),
+            // A wait may last into the next one; the store's clock is that of all hosts.
+            Some(calendar) => store.now().map(|now| Some((calendar, now.wall))),
+        };
+        let found = found.and_then(|found| Ok((found, call.waiting.given(store, &call.request)?)));
+        let (period, given) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                return Ok(match call.again_or::<()>(error)? {
+                    Asked::Over(ending) => Given::Over(ending),
+                    _ => Given::Again,
+                });
+            }
+        };
+        if let Some((calendar, now)) = period {
+            let since = calendar.period(now)?.start;
+            call.request.terms = Terms::Once(ask::terms(self.args, Some(since)));
+        }
+        Ok(given.map_or(Given::Nothing, |attempt| Given::End(Box::new(attempt))))
+    }
+
     fn decide(&mut self, store: &mut dyn Store) -> anyhow::Result<Decided> {
         let streams = if self.args.outcome.no_output { Streams::Inherited } else { Streams::Piped };
         let decision = match self.call.ask(store, streams)? {
@@ -190,6 +210,18 @@ impl<'a> Once<'a> {
         self.call.account.settle(CallOutcome::Error);
         Ending::Status(exit::FAILED)
     }
+}
+
+/// What a call was given that has waited.
+enum Given {
+    /// How the awaited attempt ended.
+    End(Box<Attempt>),
+    /// Nothing.
+    Nothing,
+    /// The store is to be asked again.
+    Again,
+    /// It is over.
+    Over(Ending),
 }
 
 /// What one look and one claim came to.

@@ -20,9 +20,9 @@ pub(super) fn run(context: &Context, args: &RenewArgs) -> anyhow::Result<Ending>
         return settling.lost(Some(&mut *store), lost_to(attempt.state));
     }
     if args.claim_ttl.is_some() {
-        settling.require_script(&attempt)?;
+        settling.require_script(&mut *store, &attempt)?;
     }
-    let timeliness = timeliness(context, subject.kind, &attempt)?;
+    let timeliness = timeliness(context, &mut *store, (subject.kind, &attempt))?;
     if is_gone(context, &attempt)? {
         // No time brings a process back.
         return settling.expired(&attempt);

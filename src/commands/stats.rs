@@ -7,7 +7,6 @@ use anyhow::Context as _;
 
 use crate::claim::key::Namespace;
 use crate::claim::survey::Survey;
-use crate::claim::time::Clock as _;
 use crate::cli::{LogPlace, SaidBy, StatsArgs};
 use crate::exit::Ending;
 use crate::report::log::LogTally;
@@ -31,7 +30,7 @@ pub(super) fn run(context: &Context, args: &StatsArgs) -> anyhow::Result<Ending>
         namespace: context.named_namespace(),
         store: context.place(),
         log: log.as_ref().map(|(path, tally)| (*path, tally)),
-        now: &context.clock.now(),
+        now: &context.now(),
     };
     if args.json {
         return print_document(&document(&stats));

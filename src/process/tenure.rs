@@ -9,10 +9,20 @@ use std::time::Duration;
 
 use crate::claim::time::BootMs;
 
+/// Who may take what is not renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takers {
+    /// Somebody on this machine, who ends our command before he begins.
+    Here,
+    /// Somebody on another host, too, who cannot.
+    Anywhere,
+}
+
 /// A right to run that ends by itself unless it is renewed, on the boot clock.
 #[derive(Debug)]
 pub struct Tenure {
     length: Duration,
+    takers: Takers,
     /// When the claim, or the last renewal that succeeded, was sent.
     since: AtomicI64,
 }
@@ -20,8 +30,14 @@ pub struct Tenure {
 impl Tenure {
     /// A right of this length that was asked for at this instant.
     #[must_use]
-    pub fn new(length: Duration, sent: BootMs) -> Self {
-        Self { length, since: AtomicI64::new(sent.0) }
+    pub fn new(length: Duration, takers: Takers, sent: BootMs) -> Self {
+        Self { length, takers, since: AtomicI64::new(sent.0) }
+    }
+
+    /// Who may take it when it is over.
+    #[must_use]
+    pub fn takers(&self) -> Takers {
+        self.takers
     }
 
     /// Notes that a renewal that was sent then has succeeded.
@@ -77,7 +93,7 @@ mod tests {
 
     #[test]
     fn everything_counts_from_when_the_last_success_was_sent() {
-        let tenure = Tenure::new(Duration::from_secs(8), BootMs(1000));
+        let tenure = Tenure::new(Duration::from_secs(8), Takers::Here, BootMs(1000));
         let instants = |tenure: &Tenure| {
             [tenure.renew_at(), tenure.stop_at(), tenure.kill_at(), tenure.end()].map(|at| at.0)
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::claim::time::BootMs;
 
 use super::alarm::Alarm;
-use super::tenure::{Tenure, until};
+use super::tenure::{Takers, Tenure, until};
 
 /// What is to be done about a right to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,8 @@ impl<'a> Watch<'a> {
     ///
     /// Whoever was stopped or slept may find it over though nobody has taken it.
     /// On one machine nobody can have begun without ending our command first, so
-    /// there is time for one renewal, which says how it is.
+    /// there is time for one renewal, which says how it is. On another host somebody
+    /// may have begun by now.
     pub(super) fn look(&mut self, now: BootMs) -> Right {
         let stop_at = self.tenure.stop_at();
         let left = until(stop_at, now);
@@ -49,7 +50,7 @@ impl<'a> Watch<'a> {
             return self.wait(left);
         }
         let eighth = self.tenure.length() / 8;
-        let was_away = until(now, stop_at) > eighth / 2;
+        let was_away = self.tenure.takers() == Takers::Here && until(now, stop_at) > eighth / 2;
         if self.patience.is_none() && was_away {
             self.patience = Some(now.plus(eighth));
         }
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_right_that_is_not_renewed_ends_at_three_quarters_with_an_eighth_to_end_in() {
-        let tenure = Tenure::new(Duration::from_secs(8), BootMs(0));
+        let tenure = Tenure::new(Duration::from_secs(8), Takers::Here, BootMs(0));
         let mut watch = Watch::new(&tenure);
         assert!(held(watch.look(BootMs(5999))));
         assert_eq!(watch.look(BootMs(6000)), Right::Ends(Duration::from_secs(1)));
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_right_that_is_renewed_goes_on() {
-        let tenure = Tenure::new(Duration::from_secs(8), BootMs(0));
+        let tenure = Tenure::new(Duration::from_secs(8), Takers::Here, BootMs(0));
         let mut watch = Watch::new(&tenure);
         tenure.renewed(BootMs(4000));
         assert!(held(watch.look(BootMs(9999))));
@@ -91,8 +92,15 @@ mod tests {
     }
 
     #[test]
+    fn whoever_was_away_while_others_elsewhere_could_begin_has_no_time_at_all() {
+        let tenure = Tenure::new(Duration::from_secs(8), Takers::Anywhere, BootMs(0));
+        let mut watch = Watch::new(&tenure);
+        assert_eq!(watch.look(BootMs(100_000)), Right::Ends(Duration::ZERO));
+    }
+
+    #[test]
     fn whoever_was_away_has_time_for_one_renewal() {
-        let tenure = Tenure::new(Duration::from_secs(8), BootMs(0));
+        let tenure = Tenure::new(Duration::from_secs(8), Takers::Here, BootMs(0));
         let mut watch = Watch::new(&tenure);
         assert!(held(watch.look(BootMs(100_000))));
         tenure.renewed(BootMs(100_100));

@@ -105,6 +105,9 @@ impl Topic<'_> {
             Standing::Orphaned => {
                 format!("{key}: orphaned: its command runs without its doubletap ({holder})")
             }
+            Standing::Interrupted if seen.life == Life::Unknown => {
+                format!("{key}: interrupted: its holder has not renewed it ({holder})")
+            }
             Standing::Interrupted => format!("{key}: interrupted: its holder died ({holder})"),
             Standing::Expired => {
                 format!("{key}: expired: its holder has not renewed it ({holder})")

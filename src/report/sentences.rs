@@ -232,6 +232,16 @@ impl Topic<'_> {
         )
     }
 
+    /// The claim of a command that could not be renewed in time.
+    #[must_use]
+    pub fn claim_not_renewed(&self, lease: Duration, outcome: Outcome) -> String {
+        format!(
+            "{}: the claim could not be renewed, and the command was stopped before its {} were over ({outcome}); nothing was recorded, and the next call runs it again; a longer --claim-ttl outlasts a longer outage",
+            self.key(),
+            for_people(lease)
+        )
+    }
+
     /// A lease that was not to be renewed.
     #[must_use]
     pub fn ran_out(&self, lease: Duration, outcome: Outcome) -> String {

@@ -8,10 +8,12 @@ use crate::claim::holder::Tie;
 use crate::claim::key::Kind;
 use crate::claim::outcome::Outcome;
 use crate::exit::Ending;
+use crate::place::Place;
 use crate::process::group::{self, Presence};
 use crate::report::line::CallOutcome;
 use crate::store::{Completion, Liveness as _, Store, StoreError, Verdict};
 
+use super::super::Context;
 use super::Call;
 
 /// How long a predecessor's processes may take to die.
@@ -74,11 +76,16 @@ pub(in crate::commands) enum Cleared {
 
 /// Ends whoever is left of earlier attempts.
 pub(in crate::commands) fn clear_remains(
+    context: &Context,
     store: &mut dyn Store,
     claim: &Claim,
 ) -> Result<Cleared, StoreError> {
     for before in claim.remains() {
         let same_boot = before.holder.boot_id == claim.attempt().holder.boot_id;
+        if let (Place::Server(_), false) = (context.place(), same_boot) {
+            // That host sees to it when it claims the next time.
+            continue;
+        }
         let group = before.group.filter(|_| same_boot);
         if claim.subject().kind == Kind::Once
             && clear_steps(store, before, same_boot)? == Cleared::No

@@ -15,6 +15,7 @@ use crate::claim::holder::Group;
 use crate::claim::key::Kind;
 use crate::claim::outcome::Outcome;
 use crate::exit::{self, Ending};
+use crate::place::Place;
 use crate::process::capture::Pump;
 use crate::process::clock;
 use crate::process::group::{self, Presence};
@@ -22,7 +23,7 @@ use crate::process::launch::{self, Newborn, NotStarted, Plan, Running, Streams};
 use crate::process::rules::{AfterLoss, Limits, Rules, Transacting};
 use crate::process::signals::Signals;
 use crate::process::supervise::{Ended, Left, supervise};
-use crate::process::tenure::Tenure;
+use crate::process::tenure::{Takers, Tenure};
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
 use crate::store::{Liveness as _, Owned, Store};
@@ -115,9 +116,9 @@ impl Call<'_> {
         self.account.about(claim.attempt());
         self.tell_of_take_over(&claim);
         let prepared =
-            clear_remains(&mut *store, &claim).map_err(anyhow::Error::from).and_then(|cleared| {
-                Ok((cleared, pump(&*store, &claim, &mut newborn, &mut self.waker)?))
-            });
+            clear_remains(self.context, &mut *store, &claim).map_err(anyhow::Error::from).and_then(
+                |cleared| Ok((cleared, pump(&*store, &claim, &mut newborn, &mut self.waker)?)),
+            );
         let (cleared, pump) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -128,7 +129,7 @@ impl Call<'_> {
         if cleared == Cleared::No {
             return self.give_back(&mut *store, claim).map(Begun::Over);
         }
-        let tenure = Arc::new(Tenure::new(claim.attempt().lease, sent));
+        let tenure = Arc::new(Tenure::new(claim.attempt().lease, self.takers(), sent));
         if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
             self.release(&mut *store, claim, None, "it was won too late to be used")?;
             self.draw_anew()?;
@@ -178,6 +179,13 @@ impl Call<'_> {
         self.see_through(running, None, (&Transacting::default(), None), |_| ()).map(Ok)
     }
 
+    fn takers(&self) -> Takers {
+        match self.context.place() {
+            Place::File(_) => Takers::Here,
+            Place::Server(_) => Takers::Anywhere,
+        }
+    }
+
     /// Owns the command until its end.
     pub(in crate::commands) fn see_through(
         &mut self,
@@ -192,10 +200,8 @@ impl Call<'_> {
         let limits = Limits {
             timeout: self.run.timeout,
             kill_after: self.run.kill_after,
-            after_loss: match self.request.subject.kind {
-                Kind::Once | Kind::Step => AfterLoss::Graceful,
-                Kind::Lease => AfterLoss::AtOnce,
-            },
+            // Who has taken what a lock protects has ended our command himself.
+            after_loss: if tenure.is_some() { AfterLoss::AtOnce } else { AfterLoss::Graceful },
         };
         let rules = Rules { limits, transacting, tenure };
         let ended = supervise(running, pump, signals, &mut self.waker, rules, lasting)

@@ -3,7 +3,9 @@
 //! A holder on this machine is waited for in the kernel: a thread asks for a
 //! shared lock on its byte and gets it when the holder ends, so nobody polls.
 //! An orphaned command holds no lock; it is looked at again, at most a second
-//! apart. A wait that is told to end ends at once: nothing is claimed yet.
+//! apart. So is a holder on a server that cannot wake us; where one can, it does so as
+//! soon as anything is written about the key. A wait that is told to end ends at once:
+//! nothing is claimed yet.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
@@ -19,6 +21,7 @@ use crate::claim::holder::Tie;
 use crate::claim::id::Token;
 use crate::claim::key::Kind;
 use crate::exit::Ending;
+use crate::place::Place;
 use crate::process::ancestors;
 use crate::process::live::LiveFile;
 use crate::process::wake::{Bell, Reason, wait_readable};
@@ -26,14 +29,18 @@ use crate::report::document::ms;
 use crate::report::line::CallOutcome;
 use crate::store::{Store, StoreError};
 
-use super::Call;
 use super::environment::held_above;
+use super::{Call, SLICE_OF_SERVER};
 
 /// The longest pause between two looks at a holder that holds no lock.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The first such pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest pause between two looks at what a server tells us of: what it says may
+/// get lost.
+const LOST_WORD: Duration = Duration::from_secs(15);
 
 /// How the wait of a call stands.
 pub(in crate::commands) struct Waiting {
@@ -46,6 +53,17 @@ pub(in crate::commands) struct Waiting {
     blocked_on: Arc<Mutex<Vec<Fence>>>,
     bell: Option<Arc<Bell>>,
     pause: Duration,
+    /// Whether the store has begun to tell us of what is written.
+    told: Told,
+}
+
+/// Whether a store tells us of what is written about what we wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// It did not the last time that it was asked to.
+    No,
+    /// It does, and what happened before that has been looked at.
+    Yes,
 }
 
 /// Why a wait is over.
@@ -66,6 +84,7 @@ impl Waiting {
             blocked_on: Arc::default(),
             bell: None,
             pause: FIRST_PAUSE,
+            told: Told::No,
         }
     }
 
@@ -111,9 +130,13 @@ impl Waiting {
 
 impl<R> Call<'_, R> {
     /// Waits until it makes sense to ask again, or ends the call.
-    pub(in crate::commands) fn wait(&mut self, busy: &Busy) -> anyhow::Result<Woken> {
+    pub(in crate::commands) fn wait(
+        &mut self,
+        store: &mut dyn Store,
+        busy: &Busy,
+    ) -> anyhow::Result<Woken> {
         // Whoever else holds it, too: it would wait for itself after all.
-        let above = busy.holders.iter().find(|seen| is_held_above(&seen.attempt));
+        let above = busy.holders.iter().find(|seen| self.is_held_above(&seen.attempt));
         if let Some(seen) = above {
             return Ok(Woken::Over(self.nested(seen.attempt.clone())));
         }
@@ -129,9 +152,13 @@ impl<R> Call<'_, R> {
         if self.waiting.began.is_none() {
             self.context.voice.tell(|| topic.waits(busy));
         }
+        if self.live.lock_file().is_none() {
+            // Whoever tells us to end is not to wait for a server either.
+            store.wait_at_most(SLICE_OF_SERVER);
+        }
         let began = Instant::now();
         self.waiting.began.get_or_insert(began);
-        let pause = self.prepare(busy);
+        let pause = self.prepare(store, busy);
         let look_after_him = self.on_behalf_of.as_ref().map(|_| LONGEST_PAUSE);
         let limit = [left, pause, look_after_him].into_iter().flatten().min();
         let woken = self.sleep(limit);
@@ -139,13 +166,27 @@ impl<R> Call<'_, R> {
         woken
     }
 
+    /// Waits a little before a store is asked again that cannot be used just now.
+    pub(in crate::commands) fn pause(&mut self) -> anyhow::Result<Woken> {
+        let began = Instant::now();
+        let limit = [Some(self.next_pause()), self.waiting.left()].into_iter().flatten().min();
+        let woken = self.sleep(limit);
+        self.account.waiting(began);
+        woken
+    }
+
     /// Arranges to be woken, and says how long to wait at the most.
-    fn prepare(&mut self, busy: &Busy) -> Option<Duration> {
+    fn prepare(&mut self, store: &mut dyn Store, busy: &Busy) -> Option<Duration> {
         let attempt = &busy.attempt;
+        if busy.why != BusyWhy::Resting {
+            self.waiting.awaited = Some((attempt.fence, attempt.token));
+        }
+        if self.live.lock_file().is_none() {
+            return Some(self.listen(store, busy));
+        }
         if busy.why == BusyWhy::Resting {
             return busy.retry_after;
         }
-        self.waiting.awaited = Some((attempt.fence, attempt.token));
         let mut told_of =
             |seen: &Seen| seen.tells_of_its_end() && self.block_on(seen.attempt.fence);
         // All of them, though one would do to know that some are to be polled.
@@ -159,13 +200,35 @@ impl<R> Call<'_, R> {
                 Kind::Once | Kind::Step => next.max(LONGEST_PAUSE),
             });
         }
+        [Some(self.next_pause()), busy.retry_after].into_iter().flatten().min()
+    }
+
+    /// Has a server tell us of what is written about the key, and says how long to wait
+    /// at the most.
+    fn listen(&mut self, store: &mut dyn Store, busy: &Busy) -> Duration {
+        let next = busy.retry_after.unwrap_or(LOST_WORD);
+        let before = self.waiting.told;
+        let is_watched = self.bell().is_some_and(|bell| {
+            let ring = Box::new(move || bell.ring(Reason::Freed));
+            store.watch(&self.request.subject, ring)
+        });
+        self.waiting.told = if is_watched { Told::Yes } else { Told::No };
+        match (before, self.waiting.told) {
+            (_, Told::No) => next.min(self.next_pause()),
+            // Of what was written since we looked nobody has told us.
+            (Told::No, Told::Yes) => Duration::ZERO,
+            (Told::Yes, Told::Yes) => next.min(LOST_WORD),
+        }
+    }
+
+    /// How long to wait before a look that nobody asks for: longer each time, between
+    /// half of that and the whole, so that waiters do not march in step.
+    fn next_pause(&mut self) -> Duration {
         let pause = self.waiting.pause;
         self.waiting.pause = (pause * 2).min(LONGEST_PAUSE);
-        // Between half of it and the whole, so that waiters do not march in step.
         let half = pause / 2;
         let jitter = RandomState::new().hash_one(pause) % ms(half).max(1);
-        let pause = half + Duration::from_millis(jitter);
-        [Some(pause), busy.retry_after].into_iter().flatten().min()
+        half + Duration::from_millis(jitter)
     }
 
     /// Has a thread wait for a holder in the kernel; says whether one does.
@@ -218,16 +281,22 @@ impl<R> Call<'_, R> {
         self.waker.reasons();
         Ok(Woken::Again)
     }
+
+    /// Whether a running attempt's holder runs this very call: by the tokens it handed
+    /// down, or because it is an ancestor.
+    pub(in crate::commands) fn is_held_above(&self, attempt: &Attempt) -> bool {
+        let holder = &attempt.holder;
+        // On another host, others have the same numbers.
+        let is_here = || match self.context.place() {
+            Place::File(_) => true,
+            Place::Server(_) => holder.boot_id == *self.context.clock.boot_id(),
+        };
+        // Who claimed for a time only is told for people.
+        let by_ancestor = || attempt.tie != Tie::Time && is_here() && ancestors::include(holder);
+        attempt.state == State::Running && (held_above().contains(&attempt.token) || by_ancestor())
+    }
 }
 
 fn lock(fences: &Mutex<Vec<Fence>>) -> MutexGuard<'_, Vec<Fence>> {
     fences.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether a running attempt's holder runs this very call: by the tokens it
-/// handed down, or because it is an ancestor.
-pub(in crate::commands) fn is_held_above(attempt: &Attempt) -> bool {
-    // Who claimed for a time only is told for people.
-    let by_ancestor = || attempt.tie != Tie::Time && ancestors::include(&attempt.holder);
-    attempt.state == State::Running && (held_above().contains(&attempt.token) || by_ancestor())
 }

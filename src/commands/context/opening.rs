@@ -7,9 +7,12 @@ use std::time::Duration;
 use crate::claim::attempt::Attempt;
 use crate::claim::fence::Fence;
 use crate::claim::holder::Life;
-use crate::place::{Place, Url};
+use crate::place::Place;
+#[cfg(not(all(feature = "postgres", feature = "redis")))]
+use crate::place::Url;
 use crate::process::live::LiveFile;
 use crate::store::lease_alone::LeaseAlone;
+use crate::store::setup::Made;
 use crate::store::sqlite::{Access, SqliteStore};
 use crate::store::{Hold, Liveness, Store, StoreError, Trouble};
 
@@ -67,7 +70,18 @@ impl Context {
                 let opened = SqliteStore::open(path, access, limit, Arc::clone(&self.clock) as _)?;
                 Ok(opened.map(|store| Box::new(store) as _))
             }
-            Place::Server(url) => open_server(url).map(Some),
+            Place::Server(url) => self.open_server(url, limit).map(Some),
+        }
+    }
+
+    /// Creates or migrates the store; a file is both when it is opened.
+    pub(in crate::commands) fn set_up(&self) -> Result<Made, StoreError> {
+        match &self.place {
+            Place::Server(url) => self.set_up_server(url),
+            Place::File(path) => {
+                let made = if path.exists() { Made::Nothing } else { Made::Created };
+                self.open_to_write().map(|_| made)
+            }
         }
     }
 
@@ -82,9 +96,24 @@ impl Context {
     }
 }
 
-fn open_server(url: &Url) -> Result<Box<dyn Store>, StoreError> {
+/// No build knows every server; the command line refuses what this one does not know.
+#[cfg(not(any(feature = "postgres", feature = "redis")))]
+impl Context {
+    #[expect(clippy::unused_self, reason = "other builds need it")]
+    fn open_server(&self, url: &Url, _: Duration) -> Result<Box<dyn Store>, StoreError> {
+        Err(not_built_in(url))
+    }
+
+    #[expect(clippy::unused_self, reason = "other builds need it")]
+    fn set_up_server(&self, url: &Url) -> Result<Made, StoreError> {
+        Err(not_built_in(url))
+    }
+}
+
+#[cfg(not(all(feature = "postgres", feature = "redis")))]
+pub(super) fn not_built_in(url: &Url) -> StoreError {
     let engine = url.engine().name();
-    Err(StoreError::new(Trouble::Refused, format!("this build has no {engine} store")))
+    StoreError::new(Trouble::Refused, format!("this build has no {engine} store"))
 }
 
 /// Who says whether holders live.

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use tempfile::TempDir;
 
+use crate::claim::id::Token;
+use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::exit;
 use crate::place::Place;
@@ -20,7 +22,10 @@ use crate::process::herd::{self, Errand, Gathered};
 use crate::process::host;
 use crate::process::signals::Signals;
 use crate::report::checkup::{RaceDocument, race as told};
-use crate::store::Finding;
+use crate::store::{Finding, Force, Promised, Sweep, SweepMode};
+
+use super::super::call::environment::STORE;
+use super::super::context::{Context, random};
 
 /// What the check is called.
 const CHECK: &str = "race";
@@ -50,11 +55,13 @@ pub(super) enum Raced {
 }
 
 /// Runs the race. What it has made is gone when this returns.
-pub(super) fn run(store: &Place, processes: usize) -> anyhow::Result<Raced> {
+pub(super) fn run(context: &Context, processes: usize) -> anyhow::Result<Raced> {
     let mut signals = Signals::take_over().context("the signals of this process")?;
-    let raced = place(store).map_err(anyhow::Error::from).and_then(|folder| {
-        let ring = Ring::new(folder.path(), processes)?;
-        ring.race(&mut signals)
+    let raced = place(context.place()).map_err(anyhow::Error::from).and_then(|folder| {
+        let arena = Arena::of(context.place())?;
+        let raced = Ring::new(folder.path(), &arena, processes)?.race(&mut signals);
+        arena.leave(context)?;
+        raced
     });
     let told = signals.give_back().and_then(|signal| u8::try_from(signal as i32).ok());
     Ok(match (told, raced) {
@@ -83,6 +90,57 @@ fn place(store: &Place) -> io::Result<TempDir> {
     Ok(made)
 }
 
+/// The store of the race: a file in its folder, or a namespace of its own on a server.
+enum Arena {
+    File,
+    Server(Namespace, OsString),
+}
+
+impl Arena {
+    fn of(place: &Place) -> anyhow::Result<Self> {
+        Ok(match place {
+            Place::File(_) => Self::File,
+            Place::Server(_) => {
+                let own = Namespace::new(&format!("doubletap-race-{}", Token(random()?)))?;
+                Self::Server(own, place.secret().to_owned())
+            }
+        })
+    }
+
+    /// What a call is told of it: not the name of a server, which others could see.
+    fn words(&self) -> [&str; 2] {
+        match self {
+            Self::File => ["--store", "race.db"],
+            Self::Server(own, _) => ["--namespace", own.as_str()],
+        }
+    }
+
+    fn variable(&self) -> Option<(OsString, OsString)> {
+        match self {
+            Self::File => None,
+            Self::Server(_, store) => Some((STORE.into(), store.clone())),
+        }
+    }
+
+    /// Removes what the race has left on a server; a file goes with its folder.
+    fn leave(self, context: &Context) -> anyhow::Result<()> {
+        let Self::Server(own, _) = self else { return Ok(()) };
+        let sweep = Sweep {
+            namespace: Some(own.clone()),
+            older_than: Duration::ZERO,
+            promised: Promised::Included,
+            mode: SweepMode::Remove,
+        };
+        let key = Key::new("race")?;
+        let subject = Subject { kind: Kind::Once, namespace: own, key };
+        let mut store = context.open_to_write()?;
+        // Whoever was ended in mid-race has left a claim.
+        let _ = store.forget(&subject, Force::Yes, &mut context.witness())?;
+        store.sweep(&sweep, &mut |_| ())?;
+        Ok(())
+    }
+}
+
 /// Where it takes place.
 struct Ring<'a> {
     folder: &'a Path,
@@ -93,15 +151,16 @@ struct Ring<'a> {
 }
 
 impl<'a> Ring<'a> {
-    fn new(folder: &'a Path, processes: usize) -> anyhow::Result<Self> {
+    fn new(folder: &'a Path, arena: &Arena, processes: usize) -> anyhow::Result<Self> {
         let program = env::current_exe().context("this program cannot be found again")?;
-        let words = ["once", "race", "--quiet", "--store", "race.db", "--", "/bin/sh", "-c"];
         let mut once = vec![program.into_os_string()];
-        once.extend(words.map(OsString::from));
-        once.push(COMMAND.into());
+        once.extend(["once", "race", "--quiet"].map(OsString::from));
+        once.extend(arena.words().map(OsString::from));
+        once.extend(["--", "/bin/sh", "-c", COMMAND].map(OsString::from));
         // Neither our options nor a claim above us are theirs.
         let ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"DOUBLETAP_");
-        let environment = env::vars_os().filter(|(name, _)| !ours(name)).collect();
+        let others = env::vars_os().filter(|(name, _)| !ours(name));
+        let environment = others.chain(arena.variable()).collect();
         Ok(Self { folder, environment, once, processes, began: Instant::now() })
     }
 

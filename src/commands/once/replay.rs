@@ -6,7 +6,6 @@ use std::time::Instant;
 use crate::claim::attempt::{Attempt, Extent, State};
 use crate::claim::duration::for_people;
 use crate::claim::outcome::Outcome;
-use crate::claim::time::Clock as _;
 use crate::cli::once::ReplayArg;
 use crate::exit::{self, Ending};
 use crate::process::signals::Signals;
@@ -35,6 +34,8 @@ impl Once<'_> {
         else {
             return Ok(Some(Recorded { attempt, frames: None }));
         };
+        // A wait asks for little, and in haste.
+        store.wait_at_most(self.call.context.store_timeout());
         let frames = store.output(attempt.fence)?;
         self.call.account.in_store(began);
         let whole = frames.filter(|frames| are_whole(frames, expected.bytes));
@@ -79,7 +80,7 @@ impl Once<'_> {
             voice.warn(&format!("{key}: {reason}"));
         }
         voice.tell(|| {
-            let now = self.call.context.clock.now().wall;
+            let now = self.call.context.now().wall;
             let age = attempt.end.as_ref().map_or(attempt.started, |end| end.at).age(now);
             let outcome = attempt.outcome().map_or_else(String::new, |o| format!(", {o}"));
             format!(

@@ -10,6 +10,7 @@ use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{BootMs, WallMs};
 use crate::exit::{self, Ending};
+use crate::place::Place;
 use crate::process::capture::Captured;
 use crate::process::clock;
 use crate::process::recorder::Recording;
@@ -23,6 +24,9 @@ use super::super::call::running::ending;
 use super::super::judging::Validity;
 use super::super::keeping::keep;
 use super::Once;
+
+/// How long the last try to record an end on a server may take.
+const LAST_TRY: Duration = Duration::from_secs(1);
 
 /// The pause between two tries to record an end.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -55,8 +59,8 @@ impl Once<'_> {
             self.call.context.voice.warn(&format!("{key}: its output could not be written: {why}"));
         }
         match spent {
-            Ok(Owned::Yes) if ended.stopped == Some(Stopped::Lost) => {
-                self.lost(ended.outcome, LostWhy::Superseded)
+            Ok(Owned::Yes) | Err(_) if ended.stopped == Some(Stopped::Lost) => {
+                self.not_renewed(ended.outcome)
             }
             Ok(Owned::Yes) if ended.stopped == Some(Stopped::TimedOut) => {
                 self.call.timed_out(&ended)
@@ -122,6 +126,11 @@ impl Once<'_> {
         let what = (claim.attempt().fence, claim.attempt().group);
         let mut told = false;
         loop {
+            if let Place::Server(_) = self.call.context.place() {
+                // What does not answer is not waited for beyond that.
+                let left = until(give_up_at, clock::boot()).max(LAST_TRY);
+                store.wait_at_most(left.min(self.call.context.store_timeout()));
+            }
             let error = match store.complete(claim, &completion) {
                 Ok(owned) => {
                     self.call.spent(&mut *store, what, owned);
@@ -208,6 +217,15 @@ impl Once<'_> {
         self.call.context.voice.warn(&topic.not_recorded(outcome, error));
         self.call.account.settle(CallOutcome::NotRecorded);
         Ending::Status(exit::NOT_RECORDED)
+    }
+
+    /// The command was stopped, because somebody else could have begun otherwise.
+    fn not_renewed(&mut self, outcome: Outcome) -> Ending {
+        let lease = self.call.request.lease;
+        let topic = self.call.topic();
+        self.call.context.voice.warn(&topic.claim_not_renewed(lease, outcome));
+        self.call.account.settle(CallOutcome::Lost);
+        Ending::Status(exit::LOST)
     }
 
     fn lost(&mut self, outcome: Outcome, why: LostWhy) -> Ending {

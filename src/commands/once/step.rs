@@ -10,6 +10,7 @@ use crate::cli::StepArgs;
 use crate::exit::{self, Ending, Refusal};
 use crate::report::line::CallOutcome;
 use crate::report::sentences::Topic;
+use crate::store::Store;
 
 use super::super::Context;
 use super::super::call::account::Account;
@@ -20,10 +21,12 @@ use super::{Once, ask, conclude};
 /// Runs the step, or gives its recorded end again.
 pub(in crate::commands) fn step(context: &Context, args: StepArgs) -> anyhow::Result<Ending> {
     let name = args.name.name().clone();
-    let (subject, attempt) = parent(context, args.token.token, &name)?;
+    let Parent { mut store, subject, attempt } = parent(context, args.token.token, &name)?;
     let mut account = Account::open(context, args.run.report.as_ref(), &subject)?;
     account.of_step(&name);
-    if let Some(message) = why_lost(context, (&subject, &attempt), &name)? {
+    let why_lost = why_lost(context, &mut *store, (&subject, &attempt), &name)?;
+    drop(store);
+    if let Some(message) = why_lost {
         account.settle(CallOutcome::Lost);
         let lost = Refusal { status: exit::LOST, message };
         return conclude(context, account, Err(lost.into()));
@@ -41,20 +44,19 @@ pub(in crate::commands) fn step(context: &Context, args: StepArgs) -> anyhow::Re
 }
 
 /// The attempt that a step belongs to, and its key.
-fn parent(
-    context: &Context,
-    named: Option<Token>,
-    step: &Key,
-) -> anyhow::Result<(Subject, Attempt)> {
-    let (subject, attempt) = match named {
-        Some(token) => {
-            let (_, subject, attempt) = found(context, token, false)?;
-            (subject, attempt)
-        }
+struct Parent {
+    store: Box<dyn Store>,
+    subject: Subject,
+    attempt: Attempt,
+}
+
+fn parent(context: &Context, named: Option<Token>, step: &Key) -> anyhow::Result<Parent> {
+    let (store, subject, attempt) = match named {
+        Some(token) => found(context, token, false)?,
         None => around(context, step)?,
     };
     if subject.kind == Kind::Once {
-        return Ok((subject, attempt));
+        return Ok(Parent { store, subject, attempt });
     }
     let message = format!(
         "{}: that is no operation: a step belongs to a once, or to what begin has claimed",
@@ -66,13 +68,14 @@ fn parent(
 /// Why no step can be started under an attempt, if none can.
 fn why_lost(
     context: &Context,
+    store: &mut dyn Store,
     (subject, attempt): (&Subject, &Attempt),
     step: &Key,
 ) -> anyhow::Result<Option<String>> {
     if attempt.state != State::Running {
         return Ok(Some(lost_by(context, subject, step)));
     }
-    Ok(match timeliness(context, subject.kind, attempt)? {
+    Ok(match timeliness(context, store, (subject.kind, attempt))? {
         Timeliness::InTime => None,
         Timeliness::Late => {
             let over = context.topic(subject).is_over(attempt);
@@ -88,7 +91,7 @@ fn lost_by(context: &Context, subject: &Subject, step: &Key) -> String {
 
 /// The operation that this call is part of: the innermost of the claims above us that is
 /// one, by their tokens alone. A lease may lie between, in a namespace of its own.
-fn around(context: &Context, step: &Key) -> anyhow::Result<(Subject, Attempt)> {
+fn around(context: &Context, step: &Key) -> anyhow::Result<(Box<dyn Store>, Subject, Attempt)> {
     let mut tokens: Vec<Token> =
         token_above().and_then(|text| Token::parse(&text)).into_iter().collect();
     tokens.extend(held_above().into_iter().rev());
@@ -98,24 +101,24 @@ fn around(context: &Context, step: &Key) -> anyhow::Result<(Subject, Attempt)> {
         )
         .into());
     }
-    let mut not_one = None;
     if let Some(mut store) = context.open_existing()? {
+        let mut not_one = None;
         for token in tokens {
             match store.find(token, fence_of(token))? {
-                Some(found) if found.0.kind == Kind::Once => return Ok(found),
+                Some((subject, attempt)) if subject.kind == Kind::Once => {
+                    return Ok((store, subject, attempt));
+                }
                 other => not_one = not_one.or(other),
             }
         }
-    }
-    match (not_one, key_above()) {
-        (Some(found), _) => Ok(found),
-        (None, key) => {
-            let what = key.map_or_else(String::new, |key| format!("{}: ", key.to_string_lossy()));
-            let store = context.place();
-            let message = format!(
-                "{what}step {step}: not started: nothing is known of the claim that it belongs to in the store {store}"
-            );
-            Err(Refusal { status: exit::LOST, message }.into())
+        if let Some((subject, attempt)) = not_one {
+            return Ok((store, subject, attempt));
         }
     }
+    let what = key_above().map_or_else(String::new, |key| format!("{}: ", key.to_string_lossy()));
+    let store = context.place();
+    let message = format!(
+        "{what}step {step}: not started: nothing is known of the claim that it belongs to in the store {store}"
+    );
+    Err(Refusal { status: exit::LOST, message }.into())
 }

@@ -11,7 +11,6 @@ use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Tie};
 use crate::claim::id::Token;
 use crate::claim::key::Kind;
-use crate::claim::time::Clock as _;
 use crate::cli::{FormatArg, WaitArgs};
 use crate::exit::{self, Ending, Refusal};
 use crate::process::frames::Stream;
@@ -100,7 +99,7 @@ impl Grant<'_> {
                 Asked::Again => {}
                 Asked::Not(decision) => match *decision {
                     Decision::Busy(busy) => {
-                        if let Woken::Over(ending) = self.call.wait(&busy)? {
+                        if let Woken::Over(ending) = self.call.wait(&mut *store, &busy)? {
                             return self.busy(&busy, ending);
                         }
                         self.require_claimant()?;
@@ -126,7 +125,7 @@ impl Grant<'_> {
     /// The claim is ours; nothing if it was won too late to be used.
     fn won(&mut self, store: &mut dyn Store, claim: Claim) -> anyhow::Result<Option<Ending>> {
         self.call.tell_of_take_over(&claim);
-        match clear_remains(store, &claim) {
+        match clear_remains(self.call.context, store, &claim) {
             Ok(Cleared::Yes) => {}
             Ok(Cleared::No) => return self.call.give_back(store, claim).map(Some),
             Err(error) => {
@@ -135,7 +134,7 @@ impl Grant<'_> {
             }
         }
         let attempt = claim.attempt();
-        let now = self.call.context.clock.now();
+        let now = self.call.context.now();
         if attempt.tie != Tie::Process && attempt.until.left(&now).is_none() {
             self.call.release(store, claim, None, "it was won too late to be used")?;
             self.call.draw_anew()?;

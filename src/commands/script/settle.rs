@@ -8,13 +8,13 @@ use crate::claim::holder::Tie;
 use crate::claim::id::Token;
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
-use crate::claim::time::{Clock as _, WallMs};
+use crate::claim::time::WallMs;
 use crate::cli::script::TokenArgs;
 use crate::cli::values::BAD_TOKEN;
 use crate::exit::{self, Ending, Refusal};
 use crate::report::claims::{Settlement, SettlementDocument};
 use crate::store::row::is_held;
-use crate::store::{Completion, LostWhy, Owned, Resumed, Store, Unrecorded, Verdict};
+use crate::store::{Completion, LostWhy, Owned, Resumed, Store, Unrecorded, Verdict, with_lives};
 
 use super::super::call::environment::{fence_above, held_above, token_above};
 use super::super::context::{Context, print_document};
@@ -71,17 +71,18 @@ pub(in crate::commands) enum Timeliness {
 /// Whether a claim that nobody has taken is still good.
 pub(in crate::commands) fn timeliness(
     context: &Context,
-    kind: Kind,
-    attempt: &Attempt,
+    store: &mut dyn Store,
+    (kind, attempt): (Kind, &Attempt),
 ) -> anyhow::Result<Timeliness> {
-    let (seen, now) = context.seen(vec![attempt.clone()])?;
+    let now = store.now()?;
+    let seen = with_lives(vec![attempt.clone()], &mut context.witness())?;
     let good = seen.iter().any(|seen| is_held(seen, kind, &now));
     Ok(if good { Timeliness::InTime } else { Timeliness::Late })
 }
 
 /// How long ago an attempt was claimed: what a script did took as long.
 pub(in crate::commands) fn run_time(context: &Context, started: WallMs) -> Duration {
-    started.age(context.clock.now().wall)
+    started.age(context.now().wall)
 }
 
 /// What a call with a token is about, and whether it prints a document.
@@ -186,7 +187,7 @@ impl Settling<'_> {
             Resumed::Lost(why) => return self.lost(Some(&mut *store), why),
         };
         let attempt = claim.attempt().clone();
-        let timeliness = timeliness(self.context, self.subject.kind, &attempt)?;
+        let timeliness = timeliness(self.context, &mut *store, (self.subject.kind, &attempt))?;
         // It was used, so a name is kept for as long as was asked for.
         let run = Some(run_time(self.context, attempt.started));
         let completion = Completion { verdict, outcome, reason, run, output: None };
@@ -203,17 +204,21 @@ impl Settling<'_> {
     pub(in crate::commands) fn resume(&self, store: &mut dyn Store) -> anyhow::Result<Resumed> {
         let resumed = store.resume(self.subject, self.token)?;
         if let Resumed::Claim(claim) = &resumed {
-            self.require_script(claim.attempt())?;
+            self.require_script(store, claim.attempt())?;
         }
         Ok(resumed)
     }
 
     /// A command does not give back what the doubletap that runs it holds: another would
     /// run beside it.
-    pub(in crate::commands) fn require_script(&self, attempt: &Attempt) -> anyhow::Result<()> {
+    pub(in crate::commands) fn require_script(
+        &self,
+        store: &mut dyn Store,
+        attempt: &Attempt,
+    ) -> anyhow::Result<()> {
         let (context, subject) = (self.context, self.subject);
         if attempt.tie != Tie::Wrapper
-            || timeliness(context, subject.kind, attempt)? == Timeliness::Late
+            || timeliness(context, store, (subject.kind, attempt))? == Timeliness::Late
         {
             return Ok(());
         }

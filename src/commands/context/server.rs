@@ -1,0 +1,89 @@
+//! How a store on a server is opened and set up, in builds that know one.
+
+use std::env;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use crate::claim::time::Clock as _;
+use crate::place::{Engine, Url};
+use crate::store::chained::ChainStore;
+#[cfg(feature = "postgres")]
+use crate::store::postgres::{self, PostgresShelf};
+#[cfg(feature = "redis")]
+use crate::store::redis::{self, RedisShelf};
+use crate::store::setup::Made;
+use crate::store::{Store, StoreError};
+
+use super::Context;
+
+impl Context {
+    /// Opens the store at a URL, and asks for its time.
+    pub(super) fn open_server(
+        &self,
+        url: &Url,
+        limit: Duration,
+    ) -> Result<Box<dyn Store>, StoreError> {
+        let mut store: Box<dyn Store> = match url.engine() {
+            #[cfg(feature = "postgres")]
+            Engine::Postgres => {
+                let setup = match self.server.auto_setup {
+                    true => postgres::Setup::Automatic,
+                    false => postgres::Setup::Required,
+                };
+                let shelf = PostgresShelf::open(url, limit, setup, &variable)?;
+                Box::new(ChainStore::over(shelf, limit))
+            }
+            #[cfg(feature = "redis")]
+            Engine::Redis => {
+                let terms = redis::Terms {
+                    setup: match self.server.auto_setup {
+                        true => redis::Setup::Automatic,
+                        false => redis::Setup::Required,
+                    },
+                    acknowledgements: self.server.redis_wait.unwrap_or(0),
+                };
+                let shelf = RedisShelf::open(url, limit, terms, &variable)?;
+                Box::new(ChainStore::over(shelf, limit))
+            }
+            #[cfg(not(all(feature = "postgres", feature = "redis")))]
+            _ => return Err(super::opening::not_built_in(url)),
+        };
+        let sent = self.clock.now().boot;
+        let now = store.now()?;
+        // What it said first is as good as what it says now.
+        let _ = self.told.set((now, sent));
+        Ok(store)
+    }
+
+    /// Sets the store at a URL up.
+    pub(super) fn set_up_server(&self, url: &Url) -> Result<Made, StoreError> {
+        match url.engine() {
+            #[cfg(feature = "postgres")]
+            Engine::Postgres => {
+                let made = postgres::setup(url, self.store_timeout, &variable)?;
+                Ok(match made {
+                    postgres::Made::Created => Made::Created,
+                    postgres::Made::Migrated => Made::Migrated,
+                    postgres::Made::Nothing => Made::Nothing,
+                })
+            }
+            #[cfg(feature = "redis")]
+            Engine::Redis => {
+                let made = redis::setup(url, self.store_timeout, &variable)?;
+                Ok(match made {
+                    redis::Made::Created => Made::Created,
+                    redis::Made::Migrated => Made::Migrated,
+                    redis::Made::Nothing => Made::Nothing,
+                })
+            }
+            #[cfg(not(all(feature = "postgres", feature = "redis")))]
+            _ => Err(super::opening::not_built_in(url)),
+        }
+    }
+}
+
+/// What the clients of a server read from the environment, such as `PGPASSWORD`.
+#[expect(clippy::disallowed_methods, reason = "these variables are not ours")]
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name)
+}
