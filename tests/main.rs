@@ -98,6 +98,7 @@ mod step_claims;
 mod step_crash;
 mod stopped;
 mod store_fails;
+mod streams_gone;
 mod suspended;
 mod sync_order;
 mod terminal;

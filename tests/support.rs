@@ -33,4 +33,4 @@ pub(crate) use poll::{finished, until};
 pub(crate) use running::Running;
 pub(crate) use scene::{BIN, Scene};
 pub(crate) use terminal::Terminal;
-pub(crate) use wall_clock::WallClock;
+pub(crate) use wall_clock::{WallClock, dynamic};

@@ -13,15 +13,14 @@ use super::call::Call;
 use super::scene::Scene;
 
 /// Debian's package `libfaketime` has it there; the loader knows the folder's name.
-const LIBRARY: &str = "/usr/$LIB/faketime/libfaketimeMT.so.1";
+pub(super) const LIBRARY: &str = "/usr/$LIB/faketime/libfaketimeMT.so.1";
 
 /// `.cargo/config.toml` without what makes a static program.
-const FLAGS: &str =
-    r#"--cfg getrandom_backend="linux_getrandom" --cfg sha2_256_backend="soft" -D warnings"#;
+const FLAGS: &str = r#"--cfg getrandom_backend="linux_getrandom" --cfg sha2_256_backend="soft""#;
 
 /// The library leaves files in `/dev/shm` behind those who end as we do, and later fails
 /// where it finds them: every call has a folder of its own there.
-const PRELOADED: &str = r#"mount -t tmpfs none /dev/shm || exit 99
+pub(super) const PRELOADED: &str = r#"mount -t tmpfs none /dev/shm || exit 99
     exec env LD_PRELOAD="$FAKETIME_LIBRARY" "$@""#;
 
 /// What the wall clock of one scene says.
@@ -55,14 +54,19 @@ impl<'scene> WallClock<'scene> {
     }
 }
 
-/// The program, linked dynamically; built by the first who asks.
+/// The program with the stores that this one has, linked dynamically; built by the first
+/// who asks.
 #[expect(clippy::disallowed_methods, reason = "cargo needs the home that the tests have")]
-fn dynamic() -> &'static Path {
+pub(crate) fn dynamic() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dynamic");
+        let mut stores = Vec::new();
+        stores.extend(cfg!(feature = "postgres").then_some("postgres"));
+        stores.extend(cfg!(feature = "redis").then_some("redis"));
         let done = Command::new(env!("CARGO"))
-            .args(["build", "--locked", "--quiet", "--target-dir"])
+            .args(["build", "--locked", "--quiet", "--features", &stores.join(",")])
+            .arg("--target-dir")
             .arg(&target)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .env_remove("CARGO_ENCODED_RUSTFLAGS")

@@ -14,14 +14,10 @@ use super::postgres::Postgres;
 use super::redis::{Persistence, Redis};
 use super::tool::answer;
 use crate::support::poll::until;
+use crate::support::wall_clock::{LIBRARY, PRELOADED};
 
 /// The address of the servers in every network.
 pub(super) const SERVER: &str = "10.77.0.1";
-
-/// Debian's package `libfaketime` has its library there; the loader knows the folder's
-/// name. It keeps files in `/dev/shm`, of which each program gets one of its own.
-const BY_ANOTHER_CLOCK: &str = r#"mount -t tmpfs none /dev/shm || exit 99
-    exec env LD_PRELOAD='/usr/$LIB/faketime/libfaketimeMT.so.1' "$@""#;
 
 /// A switch, and the place of the servers that all hosts share.
 pub(crate) struct Network {
@@ -87,15 +83,15 @@ impl Host<'_> {
     }
 
     /// The words that start a program on this host by a wall clock that is this many
-    /// seconds off. What it starts has the same clock. The program must be linked
-    /// dynamically, or it sees the machine's.
+    /// seconds off. What it starts has the same clock. A static program does not see it:
+    /// [`dynamic`](crate::support::dynamic) is the one that does.
     pub(crate) fn with_clock(&self, seconds: i32) -> Vec<OsString> {
         let mut words = self.through();
+        let library = format!("FAKETIME_LIBRARY={LIBRARY}");
         let offset = format!("FAKETIME={seconds:+}s");
-        words
-            .extend(["unshare", "--mount", "sh", "-c", BY_ANOTHER_CLOCK, "sh"].map(OsString::from));
         let others = ["FAKETIME_DONT_FAKE_MONOTONIC=1", "NO_FAKE_STAT=1"];
-        words.extend([&offset, others[0], others[1]].map(OsString::from));
+        words.extend(["env", &library, &offset, others[0], others[1]].map(OsString::from));
+        words.extend(["unshare", "--mount", "sh", "-c", PRELOADED, "sh"].map(OsString::from));
         words
     }
 
