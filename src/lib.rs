@@ -8,7 +8,7 @@
 //! | floor | modules | what they are |
 //! |---|---|---|
 //! | 3 | [`commands`] | the use cases, one file per verb |
-//! | 2 | [`store::sqlite`], [`store::memory`], [`store::redis`](store), [`process`], [`report`] | the adapters: a file, a server, the machine, people |
+//! | 2 | [`store::sqlite`], [`store::memory`], [`store::postgres`](store), [`store::redis`](store), [`process`], [`report`] | the adapters: a file, servers, the machine, people |
 //! | 1 | [`store`], [`cli`] | the contract of a store, and its rules over whatever keeps chains; the command line |
 //! | 0 | [`claim`], [`exit`], [`place`], [`text`] | the rules, free of input and output; the numbers; where a store is; quoting |
 //!

@@ -11,13 +11,15 @@
 //! clock is read once per step. Expired is `now >= until`.
 
 pub mod chained;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(feature = "redis")]
 mod document;
 pub mod error;
 pub mod finding;
 pub mod lease_alone;
 pub mod memory;
 mod output;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
 pub mod row;

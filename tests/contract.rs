@@ -13,8 +13,10 @@ macro_rules! every_store {
     ($($sentence:ident),* $(,)?) => {
         every_store!(in memory: $($sentence)*);
         every_store!(in sqlite: $($sentence)*);
-        #[cfg(feature = "redis")]
         mod servers {
+            #[cfg(feature = "postgres")]
+            every_store!(on postgres "needs postgresql and openssl: cargo test --features full -- --ignored servers::": $($sentence)*);
+            #[cfg(feature = "redis")]
             every_store!(on redis "needs redis-server and openssl: cargo test --features full -- --ignored servers::": $($sentence)*);
         }
     };

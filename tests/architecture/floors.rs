@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::paths::{Module, Named, Target};
 
 /// Every unit that is imported as a whole, and its floor.
-pub(super) const FLOORS: [(&str, u8); 13] = [
+pub(super) const FLOORS: [(&str, u8); 14] = [
     ("claim", 0),
     ("exit", 0),
     ("place", 0),
@@ -14,6 +14,7 @@ pub(super) const FLOORS: [(&str, u8); 13] = [
     ("cli", 1),
     ("store::sqlite", 2),
     ("store::memory", 2),
+    ("store::postgres", 2),
     ("store::redis", 2),
     ("process", 2),
     ("report", 2),
@@ -23,16 +24,43 @@ pub(super) const FLOORS: [(&str, u8); 13] = [
 
 /// What is to be had from outside, and the units that may have it. The rules
 /// are free of input and output, SQL has one home, and so has the command line.
-const HOMES: [(&str, &[&str]); 12] = [
-    ("std::fs", &["store", "store::sqlite", "store::redis", "process", "report", "commands"]),
-    ("std::io", &["store", "store::sqlite", "store::redis", "process", "report", "commands"]),
+const HOMES: [(&str, &[&str]); 17] = [
+    (
+        "std::fs",
+        &[
+            "store",
+            "store::sqlite",
+            "store::postgres",
+            "store::redis",
+            "process",
+            "report",
+            "commands",
+        ],
+    ),
+    (
+        "std::io",
+        &[
+            "store",
+            "store::sqlite",
+            "store::postgres",
+            "store::redis",
+            "process",
+            "report",
+            "commands",
+        ],
+    ),
     ("std::env", &["commands", "main"]),
     ("std::process", &["process", "main"]),
     ("std::net", &["store::redis"]),
-    ("nix", &["store::sqlite", "process"]),
+    ("nix", &["store::sqlite", "store::postgres", "process"]),
     ("signal_hook", &["process"]),
     ("rusqlite", &["store::sqlite"]),
     ("redis", &["store::redis"]),
+    ("rustls", &["store::postgres", "store::redis"]),
+    ("rustls_native_certs", &["store::postgres"]),
+    ("tokio", &["store::postgres"]),
+    ("tokio_postgres", &["store::postgres"]),
+    ("tokio_postgres_rustls", &["store::postgres"]),
     ("clap", &["cli"]),
     ("directories", &["commands"]),
     ("anyhow", &["commands"]),

@@ -23,14 +23,16 @@ use doubletap::store::{
 };
 use tempfile::TempDir;
 
+#[cfg(feature = "postgres")]
+use crate::support::servers::Postgres;
 #[cfg(feature = "redis")]
 use crate::support::servers::{Persistence, Redis};
+#[cfg(feature = "postgres")]
+use doubletap::store::postgres::{self, PostgresShelf};
 #[cfg(feature = "redis")]
-use doubletap::{
-    place,
-    store::chained::ChainStore,
-    store::redis::{self, RedisShelf},
-};
+use doubletap::store::redis::{self, RedisShelf};
+#[cfg(any(feature = "postgres", feature = "redis"))]
+use doubletap::{place, store::chained::ChainStore};
 #[cfg(feature = "redis")]
 use std::sync::OnceLock;
 
@@ -75,6 +77,17 @@ impl Stage {
         Self::with(|clock| {
             let folder = TempDir::with_prefix("doubletap-").unwrap();
             (Box::new(open(&folder.path().join("store.db"), LEASE, clock)), Some(folder))
+        })
+    }
+
+    /// A stage with a store in a database of its own on a PostgreSQL server.
+    #[cfg(feature = "postgres")]
+    pub(super) fn postgres() -> Self {
+        Self::with(|clock| {
+            let url = place::url(&Postgres::shared().database()).unwrap().unwrap();
+            let setup = postgres::Setup::Automatic;
+            let shelf = PostgresShelf::open(&url, LEASE, setup, &|_| None).unwrap();
+            (Box::new(ChainStore::over(shelf, LEASE).by(clock.clone())), None)
         })
     }
 

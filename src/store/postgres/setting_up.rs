@@ -1,0 +1,159 @@
+//! Makes the tables, or the newer ones, and says which there are.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use tokio_postgres::{Client, Row};
+
+use super::address::{Address, Lookup};
+use super::connecting::{self, Server};
+use super::failure::{Fault, not_set_up};
+use super::locking::LockNumber;
+use super::rows::{Reader, text};
+use super::schema::{BEGINNING, MIGRATIONS, NEWEST};
+use crate::place::Url;
+use crate::store::{StoreError, Trouble};
+use crate::text::quote;
+
+/// What setting a store up came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// There was none, and there is one now.
+    Created,
+    /// It was of an older doubletap.
+    Migrated,
+    /// It was as it should be.
+    Nothing,
+}
+
+/// Creates a store, or migrates it. Any number of programs may do so at once.
+///
+/// # Errors
+/// When the server cannot be reached or does not allow it, and when the store was made by
+/// a newer doubletap.
+pub fn setup(url: &Url, timeout: Duration, lookup: &Lookup<'_>) -> Result<Made, StoreError> {
+    let mut server = Server::at(Address::read(url, lookup)?, timeout)?;
+    set_up(&mut server)
+}
+
+/// The same on a connection that is there.
+pub(super) fn set_up(server: &mut Server) -> Result<Made, StoreError> {
+    let deadline = server.deadline();
+    loop {
+        let made = migrate(server, deadline);
+        if made.is_err() && server.is_connected() {
+            let _ = server.ask(deadline, async |client| client.batch_execute("ROLLBACK").await);
+        }
+        match made {
+            Err(fault) if fault.may_pass() && Instant::now() < deadline => {}
+            other => return other.map_err(|fault| server.told(&fault)),
+        }
+    }
+}
+
+/// The version of the tables, if there are any.
+pub(super) fn version(server: &mut Server, deadline: Instant) -> Result<Option<usize>, Fault> {
+    match server.rows(deadline, &newest_of(&server.address), &[]) {
+        Ok(rows) => read_version(&rows),
+        Err(fault) if fault.is_without_tables() => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+fn newest_of(address: &Address) -> String {
+    format!("SELECT max(version) FROM {}.migration", address.schema)
+}
+
+fn read_version(rows: &[Row]) -> Result<Option<usize>, Fault> {
+    let found = rows.first().map(|row| Reader::at(row, 0).next::<Option<i32>>());
+    let version = found.transpose()?.flatten();
+    Ok(version.map(|version| usize::try_from(version).unwrap_or_default()))
+}
+
+/// The error of a store that this program does not know, or that has to be migrated first.
+pub(super) fn check(server: &Server, version: Option<usize>) -> Result<(), StoreError> {
+    let shown = &server.address.shown;
+    match version {
+        None => Err(not_set_up(&server.address)),
+        Some(version) if version < NEWEST => Err(StoreError::new(
+            Trouble::Refused,
+            format!("the store {shown} was set up by an older doubletap (its version is {version}, and this program's is {NEWEST})"),
+        )
+        .with_remedy(format!("doubletap setup --store {}", quote(shown)))),
+        Some(version) if version > NEWEST => Err(StoreError::new(
+            Trouble::Refused,
+            format!("the store {shown} was made by a newer doubletap (its version is {version}, and this program knows up to {NEWEST})"),
+        )
+        .with_remedy("update doubletap, or name another with --store")),
+        Some(_) => Ok(()),
+    }
+}
+
+fn migrate(server: &mut Server, deadline: Instant) -> Result<Made, Fault> {
+    // What is there already needs no right to make it.
+    let before = version(server, deadline)?;
+    if before == Some(NEWEST) {
+        return Ok(Made::Nothing);
+    }
+    let name = server.address.schema_name.clone();
+    let left = super::changing::left_ms(deadline);
+    let lock = LockNumber::of_setup(&name).0;
+    server.ask(deadline, async |client| {
+        client
+            .batch_execute(&format!(
+                "BEGIN ISOLATION LEVEL READ COMMITTED;
+                SET LOCAL lock_timeout = {left};
+                SET LOCAL idle_in_transaction_session_timeout = {left};
+                SET LOCAL synchronous_commit = on;
+                SELECT pg_advisory_xact_lock({lock})"
+            ))
+            .await
+    })?;
+    let statement =
+        "SELECT to_regnamespace($1) IS NOT NULL, to_regclass($1 || '.migration') IS NOT NULL,
+        current_setting('server_encoding')";
+    let named = [text(&*server.address.schema)];
+    let found =
+        server.ask(deadline, async |client| connecting::rows(client, statement, &named).await)?;
+    let row = found.first().ok_or_else(|| Fault::Unreadable("answer".to_owned()))?;
+    let mut from = Reader::at(row, 0);
+    let (has_schema, has_tables, encoding) =
+        (from.next::<bool>()?, from.next::<bool>()?, from.next::<String>()?);
+    if encoding != "UTF8" && encoding != "SQL_ASCII" {
+        let shown = &server.address.shown;
+        let what = format!(
+            "the database of the store {shown} is encoded in {encoding}, which has not all that a key may hold"
+        );
+        let remedy = "createdb --encoding UTF8 --template template0 …, and name that one";
+        return Err(Fault::Said(StoreError::new(Trouble::Refused, what).with_remedy(remedy)));
+    }
+    let version = if has_tables {
+        let newest = newest_of(&server.address);
+        let ask = async |client: &Client| connecting::rows(client, &newest, &[]).await;
+        read_version(&server.ask(deadline, ask)?)?
+    } else {
+        None
+    };
+    let done = version.unwrap_or(0);
+    if done >= NEWEST {
+        check(server, version).map_err(Fault::Said)?;
+        server.ask(deadline, async |client| client.batch_execute("COMMIT").await)?;
+        return Ok(Made::Nothing);
+    }
+    let schema = &server.address.schema;
+    let mut text = String::new();
+    if !has_schema {
+        let _ = write!(text, "CREATE SCHEMA {schema};");
+    }
+    if !has_tables {
+        text += &BEGINNING.replace("{s}", schema);
+        text.push(';');
+    }
+    for (at, migration) in MIGRATIONS.iter().enumerate().skip(done) {
+        text += &migration.replace("{s}", schema);
+        let _ = write!(text, "INSERT INTO {schema}.migration (version) VALUES ({});", at + 1);
+    }
+    text += "COMMIT";
+    server.ask(deadline, async |client| client.batch_execute(&text).await)?;
+    Ok(if done == 0 { Made::Created } else { Made::Migrated })
+}
