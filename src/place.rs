@@ -38,7 +38,7 @@ impl Place {
     pub fn to_type(&self) -> String {
         match self {
             Self::File(path) => path.to_string_lossy().into_owned(),
-            Self::Server(url) => masked(&url.text, Mask::Nothing),
+            Self::Server(url) => url.to_type(),
         }
     }
 }
@@ -109,6 +109,12 @@ impl Url {
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.text
+    }
+
+    /// What names it again in a line to be typed, the password left out.
+    #[must_use]
+    pub fn to_type(&self) -> String {
+        masked(&self.text, Mask::Nothing)
     }
 }
 

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::engine::Engine;
-use crate::support::Scene;
+use crate::support::processes::is_alive;
+use crate::support::{Scene, until};
 
 every_server!(
     a_store_is_set_up_once_and_asked_for_where_it_is_not,
@@ -18,12 +19,17 @@ every_server!(
     output_is_there_at_the_end,
     the_password_is_handed_down_and_never_shown,
     a_call_for_a_key_that_is_held_above_does_not_wait_for_itself,
+    a_process_of_the_same_numbers_on_another_host_is_another,
+    what_is_left_of_an_attempt_is_ended_by_its_own_host_alone,
+    any_amount_of_output_is_kept_in_little_memory,
 );
 
 fn a_store_is_set_up_once_and_asked_for_where_it_is_not<E: Engine>() {
     let scene = Scene::on(E::shared().fresh());
     let call = scene.once("k").sh("echo >>runs").status(125);
-    call.note(&["is not set up", "doubletap setup --store"]).run();
+    let done = call.note(&["set up", "doubletap setup --store"]).run();
+    let line = done.complaint();
+    assert!(!line.split("setup --store").nth(1).unwrap().contains("***"), "{line}");
     assert_eq!(scene.runs(), 0);
     scene.call("setup -v").note(&["created"]).run();
     scene.call("setup -v").note(&["nothing to be done"]).run();
@@ -75,7 +81,9 @@ fn a_name_is_held_and_given_back<E: Engine>() {
 
 fn a_script_claims_for_a_time_and_completes<E: Engine>() {
     let scene = E::shared().scene();
-    let begin = || scene.call("begin k --claim-ttl 1m --pid").arg(std::process::id().to_string());
+    let mut gate = scene.gate();
+    let process = scene.holder("other");
+    let begin = || scene.call("begin k --claim-ttl 1m --pid").arg(process.pid().to_string());
     let token = begin().any_stdout().run().text();
     let token = token.trim();
     begin().status(75).note(&["which cannot be seen from here"]).run();
@@ -93,6 +101,8 @@ fn a_script_claims_for_a_time_and_completes<E: Engine>() {
     let other = "00000000000000000000000000000000";
     scene.call("complete new --upsert-missing --token").arg(other).run();
     scene.call("begin new --claim-ttl 1m").status(10).run();
+    gate.open();
+    process.finish();
 }
 
 fn a_script_that_is_tied_to_its_process_alone_is_refused<E: Engine>() {
@@ -173,4 +183,43 @@ fn a_call_for_a_key_that_is_held_above_does_not_wait_for_itself<E: Engine>() {
     let scene = E::shared().scene();
     let inner = r#"env -i PATH="$PATH" DOUBLETAP_STORE="$DOUBLETAP_STORE" "$BIN" once k --wait forever -- true"#;
     scene.once("k").sh(inner).status(75).note(&["wait for itself"]).run();
+}
+
+/// Words that start a program on what looks like another host, which has another boot id.
+const ELSEWHERE: &str = r#"unshare -m sh -c 'echo another >boot_id
+    mount --bind boot_id /proc/sys/kernel/random/boot_id && exec "$@"' sh "#;
+
+fn a_process_of_the_same_numbers_on_another_host_is_another<E: Engine>() {
+    let scene = E::shared().scene();
+    let call = r#"env -i PATH="$PATH" DOUBLETAP_STORE="$DOUBLETAP_STORE" "$BIN" lease k -- true"#;
+    let call = scene.lease("k").sh(&format!("{ELSEWHERE}{call}"));
+    call.status(75).note(&["busy: held by pid"]).run();
+}
+
+fn what_is_left_of_an_attempt_is_ended_by_its_own_host_alone<E: Engine>() {
+    let scene = E::shared().scene();
+    // Only the doubletap is killed: its command goes on, whatever it is told.
+    scene.behave("trap '' TERM; while :; do sleep 0.1; done 2>/dev/null");
+    scene.begun(scene.attempt("k --claim-ttl 2s").unchecked()).kill();
+    let left = scene.command_pid();
+    scene.behave(":");
+    let words = format!(r#"exec 3>&2; {ELSEWHERE}"$@""#);
+    let call = scene.attempt("k -q --wait 30s").through_sh(&words);
+    call.any_stderr().run();
+    assert!(is_alive(left), "a process of another host was killed");
+    scene.attempt("k -q --rerun").run();
+    until("its own host has ended it", || !is_alive(left));
+}
+
+fn any_amount_of_output_is_kept_in_little_memory<E: Engine>() {
+    let scene = E::shared().scene();
+    let script = "head -c 100000000 /dev/zero";
+    let limited = r#"ulimit -v 200000; exec "$@""#;
+    for _ in 0..2 {
+        let target = std::fs::File::create(scene.path("target")).unwrap();
+        let call = scene.once("k --max-output none").sh(script).through_sh(limited);
+        call.stdout_into(target).run();
+        assert_eq!(std::fs::metadata(scene.path("target")).unwrap().len(), 100_000_000);
+    }
+    assert_eq!(scene.json("show k --json")["attempts"].as_array().map(Vec::len), Some(1));
 }

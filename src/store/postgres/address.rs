@@ -15,6 +15,7 @@ use super::passwords::{self, Asked, Found};
 use super::url::{self, Parts};
 use crate::place::Url;
 use crate::store::{StoreError, Trouble};
+use crate::text::quote;
 
 /// Reads a variable of the environment.
 pub type Lookup<'a> = dyn Fn(&str) -> Option<OsString> + 'a;
@@ -84,6 +85,8 @@ pub(super) struct Address {
     pub(super) schema_name: String,
     /// The URL without its password.
     pub(super) shown: String,
+    /// The option that names it again, the password left out.
+    pub(super) option: String,
     /// A password file that others can read, and that was left alone therefore.
     pub(super) open_passwords: Option<PathBuf>,
 }
@@ -96,7 +99,8 @@ impl Address {
             StoreError::new(Trouble::Refused, format!("the store {shown} cannot be reached: {why}"))
         };
         let parts = Parts::read(url.secret()).map_err(refused)?;
-        read(parts, lookup, &shown).map_err(refused)
+        let option = format!("--store {}", quote(&url.to_type()));
+        read(parts, lookup, (&shown, option)).map_err(refused)
     }
 
     /// The hosts and ports that are tried, for people.
@@ -121,7 +125,11 @@ fn variable(lookup: &Lookup<'_>, name: &str) -> Option<String> {
     lookup(name)?.into_string().ok().filter(|value| !value.is_empty())
 }
 
-fn read(mut parts: Parts, lookup: &Lookup<'_>, shown: &str) -> Result<Address, String> {
+fn read(
+    mut parts: Parts,
+    lookup: &Lookup<'_>,
+    (shown, option): (&str, String),
+) -> Result<Address, String> {
     let mut ours = |name: &str, variable_name: &str| {
         parts.take(name).or_else(|| variable(lookup, variable_name))
     };
@@ -175,6 +183,7 @@ fn read(mut parts: Parts, lookup: &Lookup<'_>, shown: &str) -> Result<Address, S
         schema: format!("\"{}\"", schema_name.replace('"', "\"\"")),
         schema_name,
         shown: shown.to_owned(),
+        option,
         open_passwords,
     })
 }

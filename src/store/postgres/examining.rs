@@ -115,7 +115,7 @@ impl PostgresShelf {
                 (SELECT 1 FROM {schema}.attempt WHERE fence = kept.fence)))::text
             FROM {schema}.output AS kept WHERE part = 0"
         ))?;
-        let option = format!("--store {}", quote(&self.server.address.shown));
+        let option = &self.server.address.option;
         Ok(match lost.first().map(Vec::as_slice) {
             Some([namespace, key]) => Finding::bad(
                 "outputs",

@@ -131,7 +131,7 @@ pub(super) fn with_causes(error: &Error) -> String {
 /// The error of a store that nobody has set up.
 pub(super) fn not_set_up(address: &Address) -> StoreError {
     StoreError::new(Trouble::Refused, format!("the store {} has not been set up", address.shown))
-        .with_remedy(format!("doubletap setup --store {}", quote(&address.shown)))
+        .with_remedy(format!("doubletap setup {}", address.option))
 }
 
 /// The sentence about a lock that outlasted the time that a call was given.
@@ -264,7 +264,7 @@ fn refusal(address: &Address, limit: Duration, told: &DbError) -> StoreError {
         "42" | "22" => (
             Trouble::Damaged,
             format!("the tables of the store {shown} are not as they should be: {said}"),
-            format!("doubletap doctor --store {}", quote(shown)),
+            format!("doubletap doctor {}", address.option),
         ),
         "XX" => (
             Trouble::Damaged,

@@ -13,7 +13,6 @@ use super::rows::{Reader, text};
 use super::schema::{BEGINNING, MIGRATIONS, NEWEST};
 use crate::place::Url;
 use crate::store::{StoreError, Trouble};
-use crate::text::quote;
 
 /// What setting a store up came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +78,7 @@ pub(super) fn check(server: &Server, version: Option<usize>) -> Result<(), Store
             Trouble::Refused,
             format!("the store {shown} was set up by an older doubletap (its version is {version}, and this program's is {NEWEST})"),
         )
-        .with_remedy(format!("doubletap setup --store {}", quote(shown)))),
+        .with_remedy(format!("doubletap setup {}", server.address.option))),
         Some(version) if version > NEWEST => Err(StoreError::new(
             Trouble::Refused,
             format!("the store {shown} was made by a newer doubletap (its version is {version}, and this program knows up to {NEWEST})"),

@@ -170,9 +170,9 @@ fn node(text: &str) -> &str {
 /// The sentence about a store that nobody has set up.
 pub(super) fn not_set_up(url: &Url) -> StoreError {
     let what = format!("the store {url} is not set up");
-    let shown = quote(&url.to_string());
+    let typed = quote(&url.to_type());
     StoreError::new(Trouble::Refused, what)
-        .with_remedy(format!("set it up: doubletap setup --store {shown}"))
+        .with_remedy(format!("set it up: doubletap setup --store {typed}"))
 }
 
 /// The sentence about a store that a later release has made.
@@ -248,7 +248,7 @@ mod tests {
         let error = not_set_up(&url("redis://app:s3cret@h/0?prefix=a b"));
         assert_eq!(
             error.remedy(),
-            Some("set it up: doubletap setup --store 'redis://app:***@h/0?prefix=a b'")
+            Some("set it up: doubletap setup --store 'redis://app@h/0?prefix=a b'")
         );
     }
 }
