@@ -242,7 +242,7 @@ fn a_crate_outside_its_home_is_found() {
         "src/claim/key.rs",
         "//! Keys.\nuse std::{fmt, fs};\nfn f() { std::env::args(); }\n",
         &[
-            "src/claim/key.rs:2 names std::fs, which is at home in store, store::sqlite, process, report, commands",
+            "src/claim/key.rs:2 names std::fs, which is at home in store, store::sqlite, store::redis, process, report, commands",
             "src/claim/key.rs:3 names std::env::args, which is at home in commands, main",
         ],
     );
