@@ -11,7 +11,7 @@
 //! clock is read once per step. Expired is `now >= until`.
 
 pub mod chained;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(feature = "redis")]
 mod document;
 pub mod error;
 pub mod finding;
