@@ -304,7 +304,7 @@ pub(super) fn open(path: &Path, timeout: Duration, clock: &Arc<ManualClock>) -> 
 }
 
 /// A request for `key` whose token is made from a number.
-pub(super) fn request(key: &str, number: u32) -> Request {
+pub(crate) fn request(key: &str, number: u32) -> Request {
     let mut random = [7; 16];
     random[..4].copy_from_slice(&number.to_le_bytes());
     Request {
@@ -340,12 +340,12 @@ pub(super) fn claimant(clock: &ManualClock) -> Claimant {
 }
 
 /// The chain of `key` in the usual namespace.
-pub(super) fn subject(key: &str) -> Subject {
+pub(crate) fn subject(key: &str) -> Subject {
     subject_in("default", key)
 }
 
 /// The chain of `key` in `namespace`.
-pub(super) fn subject_in(namespace: &str, key: &str) -> Subject {
+pub(crate) fn subject_in(namespace: &str, key: &str) -> Subject {
     Subject {
         kind: Kind::Once,
         namespace: Namespace::new(namespace).unwrap(),
@@ -360,12 +360,12 @@ pub(super) fn step_of(claim: &Claim, name: &str) -> Subject {
 
 /// A sweep of everything that ended longer ago than `older_than`, with what is
 /// promised spared.
-pub(super) fn older_than(older_than: Duration) -> Sweep {
+pub(crate) fn older_than(older_than: Duration) -> Sweep {
     Sweep { namespace: None, older_than, promised: Promised::Spared, mode: SweepMode::Remove }
 }
 
 /// The recorded frames of an attempt.
-pub(super) fn output_in(store: &mut dyn Store, fence: Fence) -> Option<Vec<u8>> {
+pub(crate) fn output_in(store: &mut dyn Store, fence: Fence) -> Option<Vec<u8>> {
     store.output(fence).unwrap().map(|frames| match frames {
         Frames::Bytes(bytes) => bytes,
         Frames::File(file, length) => {
