@@ -17,6 +17,8 @@ use doubletap::claim::key::{Key, Kind, Namespace, Subject};
 use doubletap::claim::outcome::Outcome;
 use doubletap::claim::time::Clock as _;
 use doubletap::store::memory::MemoryStore;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+use doubletap::store::setup::Setup;
 use doubletap::store::sqlite::{Access, SqliteStore};
 use doubletap::store::{
     Answer, Completion, Dropped, Force, Frames, Owned, Promised, Store, Sweep, SweepMode, Swept,
@@ -28,7 +30,7 @@ use crate::support::servers::Postgres;
 #[cfg(feature = "redis")]
 use crate::support::servers::{Persistence, Redis};
 #[cfg(feature = "postgres")]
-use doubletap::store::postgres::{self, PostgresShelf};
+use doubletap::store::postgres::PostgresShelf;
 #[cfg(feature = "redis")]
 use doubletap::store::redis::{self, RedisShelf};
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -85,7 +87,7 @@ impl Stage {
     pub(super) fn postgres() -> Self {
         Self::with(|clock| {
             let url = place::url(&Postgres::shared().database()).unwrap().unwrap();
-            let setup = postgres::Setup::Automatic;
+            let setup = Setup::Automatic;
             let shelf = PostgresShelf::open(&url, LEASE, setup, &|_| None).unwrap();
             (Box::new(ChainStore::over(shelf, LEASE).by(clock.clone())), None)
         })
@@ -98,7 +100,7 @@ impl Stage {
             static SERVER: OnceLock<Redis> = OnceLock::new();
             let server = SERVER.get_or_init(|| Redis::start(Persistence::EveryWrite));
             let url = place::url(&server.fresh()).unwrap().unwrap();
-            let terms = redis::Terms { setup: redis::Setup::Automatic, acknowledgements: 0 };
+            let terms = redis::Terms { setup: Setup::Automatic, acknowledgements: 0 };
             let shelf = RedisShelf::open(&url, LEASE, terms, &|_| None).unwrap();
             (Box::new(ChainStore::over(shelf, LEASE).by(clock.clone())), None)
         })

@@ -29,7 +29,8 @@ use doubletap::claim::time::BootId;
 use doubletap::place::{self, Url};
 use doubletap::store::chained::ChainStore;
 use doubletap::store::lease_alone::LeaseAlone;
-use doubletap::store::redis::{RedisShelf, Setup, Terms};
+use doubletap::store::redis::{RedisShelf, Terms};
+use doubletap::store::setup::Setup;
 use doubletap::store::{Answer, Completion, Owned, Store as _, StoreError};
 
 /// How long a call may take where nobody cares.

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use doubletap::store::chained::ChainStore;
-use doubletap::store::redis::{Made, RedisShelf, Setup, Terms, setup};
+use doubletap::store::redis::{RedisShelf, Terms, setup};
+use doubletap::store::setup::{Made, Setup};
 use doubletap::store::{Store as _, StoreError, Trouble};
 
 use super::{LIMIT, completed, terms, url, won};

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use doubletap::claim::decide::Decision;
 use doubletap::store::chained::ChainStore;
-use doubletap::store::redis::{RedisShelf, Setup, Terms};
+use doubletap::store::redis::{RedisShelf, Terms};
+use doubletap::store::setup::Setup;
 use doubletap::store::{Answer, Owned, Store as _, StoreError, Trouble};
 
 use super::{LIMIT, claim, completed, refusal, store, store_within, terms, url, won};
