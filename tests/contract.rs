@@ -46,7 +46,7 @@ macro_rules! every_store {
 }
 
 mod claiming;
-mod completion;
+pub(crate) mod completion;
 mod examining;
 mod fences;
 mod forgetting;
@@ -65,7 +65,7 @@ mod sqlite_steps;
 mod sqlite_survey;
 mod sqlite_sweep;
 mod sqlite_v2;
-mod stage;
+pub(crate) mod stage;
 mod step_sweeping;
 mod steps;
 mod surveying;

@@ -77,6 +77,8 @@ mod power_cut;
 mod prune;
 mod recipes;
 mod record;
+#[cfg(feature = "redis")]
+mod redis;
 mod refusal;
 mod renew;
 mod replay;

@@ -36,26 +36,18 @@ use crate::claim::survey::Sizes;
 use crate::claim::time::{Now, WallMs};
 use crate::place::Url;
 
+use super::setup::Setup;
 use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
 use super::{Chain, Finding, Frames, StoreError};
 
 pub use address::Lookup;
-pub use setting_up::{Made, setup};
+pub use setting_up::setup;
 
 use address::Address;
 use connecting::Server;
 use listening::Ears;
 use rows::int8;
 use schema::{CLOCK, Statements};
-
-/// What is to be done about a store that has not been set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setup {
-    /// It is an error.
-    Required,
-    /// It is set up.
-    Automatic,
-}
 
 /// Chains on a PostgreSQL server.
 pub struct PostgresShelf {

@@ -43,10 +43,11 @@ use crate::claim::survey::Sizes;
 use crate::claim::time::{Now, WallMs};
 use crate::place::Url;
 
+use super::setup::Setup;
 use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
 use super::{Chain, Finding, Frames, StoreError, document};
 
-pub use setup::{Made, setup};
+pub use setup::setup;
 
 /// On which terms a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,15 +56,6 @@ pub struct Terms {
     pub setup: Setup,
     /// How many replicas have to acknowledge what must be durable.
     pub acknowledgements: u32,
-}
-
-/// Whether a store has to be set up already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setup {
-    /// It has: one that is not is an error.
-    Required,
-    /// Opening it does so.
-    Automatic,
 }
 
 /// A store on Redis.

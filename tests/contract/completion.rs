@@ -9,12 +9,12 @@ use doubletap::claim::outcome::Outcome;
 use doubletap::store::{Completion, Frames, Keep, KeepUntil, Output, Spool, Verdict};
 
 /// A success, recorded for ever because nobody said otherwise.
-pub(super) fn recorded() -> Completion {
+pub(crate) fn recorded() -> Completion {
     kept(None, Promise::Default)
 }
 
 /// A success, recorded for a while.
-pub(super) fn kept(span: Option<Duration>, promise: Promise) -> Completion {
+pub(crate) fn kept(span: Option<Duration>, promise: Promise) -> Completion {
     Completion {
         verdict: Verdict::Recorded {
             keep: Keep { until: span.map_or(KeepUntil::Pruned, KeepUntil::For), promise },
@@ -41,7 +41,7 @@ pub(super) fn rested(rest: Option<Duration>) -> Completion {
 }
 
 /// The same end, with these frames for its output.
-pub(super) fn with_output(frames: &[u8], completion: Completion) -> Completion {
+pub(crate) fn with_output(frames: &[u8], completion: Completion) -> Completion {
     output_of(Frames::Bytes(frames.to_vec()), completion)
 }
 

@@ -17,6 +17,8 @@ use doubletap::claim::key::{Key, Kind, Namespace, Subject};
 use doubletap::claim::outcome::Outcome;
 use doubletap::claim::time::Clock as _;
 use doubletap::store::memory::MemoryStore;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+use doubletap::store::setup::Setup;
 use doubletap::store::sqlite::{Access, SqliteStore};
 use doubletap::store::{
     Answer, Completion, Dropped, Force, Frames, Owned, Promised, Store, Sweep, SweepMode, Swept,
@@ -28,7 +30,7 @@ use crate::support::servers::Postgres;
 #[cfg(feature = "redis")]
 use crate::support::servers::{Persistence, Redis};
 #[cfg(feature = "postgres")]
-use doubletap::store::postgres::{self, PostgresShelf};
+use doubletap::store::postgres::PostgresShelf;
 #[cfg(feature = "redis")]
 use doubletap::store::redis::{self, RedisShelf};
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -85,7 +87,7 @@ impl Stage {
     pub(super) fn postgres() -> Self {
         Self::with(|clock| {
             let url = place::url(&Postgres::shared().database()).unwrap().unwrap();
-            let setup = postgres::Setup::Automatic;
+            let setup = Setup::Automatic;
             let shelf = PostgresShelf::open(&url, LEASE, setup, &|_| None).unwrap();
             (Box::new(ChainStore::over(shelf, LEASE).by(clock.clone())), None)
         })
@@ -98,7 +100,7 @@ impl Stage {
             static SERVER: OnceLock<Redis> = OnceLock::new();
             let server = SERVER.get_or_init(|| Redis::start(Persistence::EveryWrite));
             let url = place::url(&server.fresh()).unwrap().unwrap();
-            let terms = redis::Terms { setup: redis::Setup::Automatic, acknowledgements: 0 };
+            let terms = redis::Terms { setup: Setup::Automatic, acknowledgements: 0 };
             let shelf = RedisShelf::open(&url, LEASE, terms, &|_| None).unwrap();
             (Box::new(ChainStore::over(shelf, LEASE).by(clock.clone())), None)
         })
@@ -304,7 +306,7 @@ pub(super) fn open(path: &Path, timeout: Duration, clock: &Arc<ManualClock>) -> 
 }
 
 /// A request for `key` whose token is made from a number.
-pub(super) fn request(key: &str, number: u32) -> Request {
+pub(crate) fn request(key: &str, number: u32) -> Request {
     let mut random = [7; 16];
     random[..4].copy_from_slice(&number.to_le_bytes());
     Request {
@@ -340,12 +342,12 @@ pub(super) fn claimant(clock: &ManualClock) -> Claimant {
 }
 
 /// The chain of `key` in the usual namespace.
-pub(super) fn subject(key: &str) -> Subject {
+pub(crate) fn subject(key: &str) -> Subject {
     subject_in("default", key)
 }
 
 /// The chain of `key` in `namespace`.
-pub(super) fn subject_in(namespace: &str, key: &str) -> Subject {
+pub(crate) fn subject_in(namespace: &str, key: &str) -> Subject {
     Subject {
         kind: Kind::Once,
         namespace: Namespace::new(namespace).unwrap(),
@@ -360,12 +362,12 @@ pub(super) fn step_of(claim: &Claim, name: &str) -> Subject {
 
 /// A sweep of everything that ended longer ago than `older_than`, with what is
 /// promised spared.
-pub(super) fn older_than(older_than: Duration) -> Sweep {
+pub(crate) fn older_than(older_than: Duration) -> Sweep {
     Sweep { namespace: None, older_than, promised: Promised::Spared, mode: SweepMode::Remove }
 }
 
 /// The recorded frames of an attempt.
-pub(super) fn output_in(store: &mut dyn Store, fence: Fence) -> Option<Vec<u8>> {
+pub(crate) fn output_in(store: &mut dyn Store, fence: Fence) -> Option<Vec<u8>> {
     store.output(fence).unwrap().map(|frames| match frames {
         Frames::Bytes(bytes) => bytes,
         Frames::File(file, length) => {

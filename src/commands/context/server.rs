@@ -11,7 +11,7 @@ use crate::store::chained::ChainStore;
 use crate::store::postgres::{self, PostgresShelf};
 #[cfg(feature = "redis")]
 use crate::store::redis::{self, RedisShelf};
-use crate::store::setup::Made;
+use crate::store::setup::{Made, Setup};
 use crate::store::{Store, StoreError};
 
 use super::Context;
@@ -23,29 +23,19 @@ impl Context {
         url: &Url,
         limit: Duration,
     ) -> Result<Box<dyn Store>, StoreError> {
+        let setup = if self.server.auto_setup { Setup::Automatic } else { Setup::Required };
         let mut store: Box<dyn Store> = match url.engine() {
             #[cfg(feature = "postgres")]
             Engine::Postgres => {
-                let setup = if self.server.auto_setup {
-                    postgres::Setup::Automatic
-                } else {
-                    postgres::Setup::Required
-                };
-                Box::new(ChainStore::over(
-                    PostgresShelf::open(url, limit, setup, &variable)?,
-                    limit,
-                ))
+                let shelf = PostgresShelf::open(url, limit, setup, &variable)?;
+                Box::new(ChainStore::over(shelf, limit))
             }
             #[cfg(feature = "redis")]
             Engine::Redis => {
-                let setup = if self.server.auto_setup {
-                    redis::Setup::Automatic
-                } else {
-                    redis::Setup::Required
-                };
                 let acknowledgements = self.server.redis_wait.unwrap_or(0);
                 let terms = redis::Terms { setup, acknowledgements };
-                Box::new(ChainStore::over(RedisShelf::open(url, limit, terms, &variable)?, limit))
+                let shelf = RedisShelf::open(url, limit, terms, &variable)?;
+                Box::new(ChainStore::over(shelf, limit))
             }
             #[cfg(not(all(feature = "postgres", feature = "redis")))]
             _ => return Err(super::opening::not_built_in(url)),
@@ -61,23 +51,9 @@ impl Context {
     pub(super) fn set_up_server(&self, url: &Url) -> Result<Made, StoreError> {
         match url.engine() {
             #[cfg(feature = "postgres")]
-            Engine::Postgres => {
-                let made = postgres::setup(url, self.store_timeout, &variable)?;
-                Ok(match made {
-                    postgres::Made::Created => Made::Created,
-                    postgres::Made::Migrated => Made::Migrated,
-                    postgres::Made::Nothing => Made::Nothing,
-                })
-            }
+            Engine::Postgres => postgres::setup(url, self.store_timeout, &variable),
             #[cfg(feature = "redis")]
-            Engine::Redis => {
-                let made = redis::setup(url, self.store_timeout, &variable)?;
-                Ok(match made {
-                    redis::Made::Created => Made::Created,
-                    redis::Made::Migrated => Made::Migrated,
-                    redis::Made::Nothing => Made::Nothing,
-                })
-            }
+            Engine::Redis => redis::setup(url, self.store_timeout, &variable),
             #[cfg(not(all(feature = "postgres", feature = "redis")))]
             _ => Err(super::opening::not_built_in(url)),
         }

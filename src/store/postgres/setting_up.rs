@@ -12,18 +12,8 @@ use super::locking::LockNumber;
 use super::rows::{Reader, text};
 use super::schema::{BEGINNING, MIGRATIONS, NEWEST};
 use crate::place::Url;
+use crate::store::setup::Made;
 use crate::store::{StoreError, Trouble};
-
-/// What setting a store up came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Made {
-    /// There was none, and there is one now.
-    Created,
-    /// It was of an older doubletap.
-    Migrated,
-    /// It was as it should be.
-    Nothing,
-}
 
 /// Creates a store, or migrates it. Any number of programs may do so at once.
 ///

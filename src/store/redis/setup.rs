@@ -8,24 +8,14 @@ use super::failure;
 use super::keys::Keys;
 use super::line::{Deadline, Line};
 use super::scripts::{Run, SETUP};
-use super::{RedisShelf, Setup, Terms};
+use super::{RedisShelf, Terms};
 use crate::place::Url;
 use crate::store::StoreError;
+use crate::store::setup::{Made, Setup};
 
 /// The format of what is kept. Another number means that an older doubletap would misread
 /// it; what only adds fields needs none.
 pub(super) const FORMAT: u32 = 1;
-
-/// What a setup has done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Made {
-    /// There was no such store, and there is one now.
-    Created,
-    /// It had an older format.
-    Migrated,
-    /// It was as it should be.
-    Nothing,
-}
 
 /// Sets a store up. However many do that at once, one creates it.
 ///

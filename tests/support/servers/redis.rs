@@ -52,6 +52,18 @@ impl Redis {
         Self::start_at(Place::loopback(), persistence, "")
     }
 
+    /// Starts a cluster, of which this server is all there is.
+    #[track_caller]
+    pub(crate) fn cluster() -> Self {
+        let more = format!("cluster-enabled yes\ncluster-port {}\n", free_port());
+        let server = Self::start_at(Place::loopback(), Persistence::Memory, &more);
+        assert_eq!(server.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]), "OK");
+        until("the cluster works", || {
+            server.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok")
+        });
+        server
+    }
+
     /// The server that all sentences share which do nothing to it.
     #[track_caller]
     pub(crate) fn shared() -> &'static Self {

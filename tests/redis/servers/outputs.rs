@@ -1,0 +1,82 @@
+//! Outputs of any size, and how long they are kept.
+
+use std::time::Duration;
+
+use doubletap::store::shelf::{Changes, Durability, Shelf as _, Wanted};
+use doubletap::store::{Frames, Store as _};
+
+use super::{completed, shelf, store, won};
+use crate::contract::completion::{kept, recorded, with_output};
+use crate::contract::stage::{output_in, request, subject};
+use crate::support::servers::{Persistence, Redis};
+
+/// Bytes of which no part is like another.
+fn bytes(length: usize) -> Vec<u8> {
+    (0..length).map(|place| u8::try_from(place % 251).unwrap()).collect()
+}
+
+sentence! {
+    fn an_output_of_any_size_comes_back_as_it_was() {
+        let mut store = store(&Redis::shared().fresh());
+        for (number, length) in
+            [0, 1, (512 << 10) - 1, 512 << 10, (512 << 10) + 1, 1 << 20, (1 << 20) + 1, 5_000_001]
+                .into_iter()
+                .enumerate()
+        {
+            let number = u32::try_from(number).unwrap();
+            let own = won(&mut store, &request(&format!("k{number}"), number));
+            let fence = own.attempt().fence;
+            let written = bytes(length);
+            completed(&mut store, own, &with_output(&written, recorded()));
+            assert!(output_in(&mut store, fence) == Some(written), "{length} bytes");
+            let in_memory = matches!(store.output(fence).unwrap(), Some(Frames::Bytes(_)));
+            assert_eq!(in_memory, length <= 1 << 20, "{length} bytes");
+        }
+    }
+
+    fn an_upload_that_becomes_no_output_is_gone_at_once() {
+        let server = Redis::start(Persistence::Memory);
+        let text = server.url("p");
+        let own = won(&mut store(&text), &request("k", 1));
+        let mut shelf = shelf(&text);
+        let chain = subject("k");
+        let mut asked = 0;
+        shelf
+            .change(Wanted::of(&chain), Durability::Power, &mut |page, _| {
+                asked += 1;
+                if asked == 2 {
+                    return Ok(Changes::default());
+                }
+                // Somebody else is faster.
+                let renewed = store(&text).renew(&own.ownership(), super::LIMIT).unwrap();
+                assert_eq!(renewed, doubletap::store::Owned::Yes);
+                let output = Some((own.attempt().fence, Frames::Bytes(bytes(2 << 20))));
+                Ok(Changes { changed: page.attempts.clone(), output, ..Changes::default() })
+            })
+            .unwrap();
+        assert_eq!(asked, 2);
+        assert!(!server.cli(&["KEYS", "*"]).contains("upload"));
+        assert!(shelf.output(own.attempt().fence).unwrap().is_none());
+    }
+
+    fn an_output_goes_by_itself_long_after_its_record_expired_and_no_other_does() {
+        const WEEK: i64 = 7 * 24 * 60 * 60 * 1000;
+        let server = Redis::start(Persistence::Memory);
+        let mut store = store(&server.url("p"));
+        let left = |fence: doubletap::claim::fence::Fence| -> i64 {
+            server.cli(&["PTTL", &format!("{{p}}:out:{}", fence.0)]).parse().unwrap()
+        };
+        let hour = Some(Duration::from_secs(3600));
+        let own = won(&mut store, &request("k", 1));
+        let fence = own.attempt().fence;
+        let promise = doubletap::claim::attempt::Promise::Explicit;
+        completed(&mut store, own, &with_output(b"out", kept(hour, promise)));
+        let ms = left(fence);
+        assert!((WEEK..=WEEK + 3_600_000).contains(&ms), "{ms}");
+        assert_eq!(server.cli(&["PTTL", "{p}:fences"]), "-1");
+        let own = won(&mut store, &request("other", 2));
+        let fence = own.attempt().fence;
+        completed(&mut store, own, &with_output(b"out", recorded()));
+        assert_eq!(left(fence), -1);
+    }
+}
