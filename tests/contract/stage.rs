@@ -82,11 +82,11 @@ impl Stage {
         })
     }
 
-    /// A stage with a store in a database of its own on a PostgreSQL server.
+    /// A stage with a store in a schema of its own on a PostgreSQL server.
     #[cfg(feature = "postgres")]
     pub(super) fn postgres() -> Self {
         Self::with(|clock| {
-            let url = place::url(&Postgres::shared().database()).unwrap().unwrap();
+            let url = place::url(&Postgres::shared().fresh()).unwrap().unwrap();
             let setup = Setup::Automatic;
             let shelf = PostgresShelf::open(&url, LEASE, setup, &|_| None).unwrap();
             (Box::new(ChainStore::over(shelf, LEASE).by(clock.clone())), None)
