@@ -73,6 +73,8 @@ mod parent_death;
 mod parsing;
 mod periods;
 mod permissions;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod power_cut;
 mod prune;
 mod recipes;

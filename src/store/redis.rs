@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keys::Keys;
-use line::{Deadline, Line};
+use line::{Deadline, Line, Sent};
 
 use crate::claim::attempt::Attempt;
 use crate::claim::duration::to_ms;
@@ -48,6 +48,9 @@ use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
 use super::{Chain, Finding, Frames, StoreError, document};
 
 pub use setup::setup;
+
+/// So long before its time is over a server is to say that it has waited in vain.
+const WAY_BACK: Duration = Duration::from_millis(250);
 
 /// On which terms a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,10 +99,12 @@ impl RedisShelf {
         Deadline::after(self.limit)
     }
 
-    /// Waits until as many replicas as asked have what was written on this connection.
+    /// Waits until as many replicas as asked have what was written on the connection of this
+    /// number: another one knows of no write to wait for.
     fn acknowledge(
         &mut self,
         durability: Durability,
+        number: u64,
         deadline: Deadline,
     ) -> Result<(), StoreError> {
         if self.acknowledgements == 0 || durability == Durability::Process {
@@ -108,17 +113,17 @@ impl RedisShelf {
         self.owes = true;
         let asked = self.acknowledgements;
         // The answer has to come within the time, too.
-        let left = deadline.left().map_or(1, |left| to_ms(left.mul_f32(0.9)).max(1));
+        let left = deadline.left().unwrap_or_default();
+        let way_back = (left / 10).max(WAY_BACK.min(left / 2));
         let mut wait = redis::cmd("WAIT");
-        wait.arg(asked).arg(left);
-        let given = match self.line.exchange(deadline, |connection| wait.query::<u32>(connection)) {
-            Ok(given) => given,
-            Err(why) => return Err(self.line.sentence(&why, deadline)),
-        };
-        if given < asked {
-            return Err(failure::unacknowledged(&self.url, asked, given));
+        wait.arg(asked).arg(to_ms(left.saturating_sub(way_back)).max(1));
+        match self.line.write(number, deadline, |connection| wait.query::<u32>(connection))? {
+            Sent::Answered(given) if given >= asked => self.owes = false,
+            Sent::Answered(given) => {
+                return Err(failure::unacknowledged(&self.url, asked, given));
+            }
+            Sent::Undone => return Err(failure::unacknowledged(&self.url, asked, 0)),
         }
-        self.owes = false;
         Ok(())
     }
 
@@ -136,7 +141,7 @@ impl RedisShelf {
         let mut touch = redis::cmd("INCR");
         touch.arg(self.keys.revision());
         self.line.ask::<i64>(&touch, deadline)?;
-        self.acknowledge(durability, deadline)
+        self.acknowledge(durability, self.line.number(), deadline)
     }
 }
 

@@ -162,10 +162,12 @@ impl PostgresShelf {
             "BEGIN ISOLATION LEVEL READ COMMITTED;
             SET LOCAL synchronous_commit = {synchronous};
             SET LOCAL lock_timeout = {left};
-            SET LOCAL statement_timeout = {left};
+            SET LOCAL statement_timeout = {all};
             SET LOCAL idle_in_transaction_session_timeout = {idle};
             {parent}
             SELECT pg_advisory_xact_lock({own})",
+            // The lock's limit strikes first, which tells more.
+            all = left + left / 20 + 1,
             idle = left + 1000,
             parent = parent.unwrap_or_default(),
             own = LockNumber::of_chain(name, wanted.subject).0,

@@ -24,16 +24,13 @@ pub(super) type Stream = <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConne
 /// The shortest and the longest pause before a server that starts is asked again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
+/// How long a server may take to hear that we go.
+const GOOD_BYE: Duration = Duration::from_millis(50);
+
 /// A connection, and what drives it.
 struct Line {
     client: Client,
     driver: JoinHandle<Result<(), Error>>,
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        self.driver.abort();
-    }
 }
 
 /// A server, connected to or not.
@@ -49,7 +46,11 @@ pub(super) struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.line = None;
+        if let (Some(Line { client, driver }), Some(runtime)) = (self.line.take(), &self.runtime) {
+            // The driver says good-bye to the server when nobody can ask any more.
+            drop(client);
+            let _ = runtime.block_on(async { tokio::time::timeout(GOOD_BYE, driver).await });
+        }
         // A name that is being looked up is not waited for.
         self.runtime.take().into_iter().for_each(Runtime::shutdown_background);
     }
@@ -92,9 +93,14 @@ impl Server {
         self.line.as_ref().is_some_and(|line| !line.client.is_closed())
     }
 
-    /// Lets the connection go; the server undoes what was begun on it.
+    /// Lets the connection go at once; the server undoes what was begun on it.
     pub(super) fn disconnect(&mut self) {
-        self.line = None;
+        if let (Some(Line { driver, .. }), Some(runtime)) = (self.line.take(), &self.runtime) {
+            driver.abort();
+            // It is closed when the driver has gone, and that goes only while it is waited
+            // for.
+            let _ = runtime.block_on(driver);
+        }
     }
 
     /// Makes a connection, if there is none.
@@ -102,7 +108,7 @@ impl Server {
         if self.is_connected() {
             return Ok(());
         }
-        self.line = None;
+        self.disconnect();
         let Some(runtime) = &self.runtime else { return Err(Fault::Late) };
         let (client, connection) = runtime.block_on(connect(&self.address, &self.tls, deadline))?;
         let driver = runtime.spawn(connection);
@@ -122,7 +128,7 @@ impl Server {
         };
         let answer = runtime.block_on(in_time(deadline, question(&line.client)));
         if answer.as_ref().is_err_and(Fault::ends_connection) {
-            self.line = None;
+            self.disconnect();
         }
         answer
     }

@@ -74,8 +74,12 @@ fn inner(text: &str) -> Option<(&str, &str)> {
 impl Failure {
     /// What an error means that came up on a connection.
     pub(super) fn of(error: &RedisError) -> Self {
-        match error.code() {
-            Some(code) => Self::Told(Told::new(code, error.detail().unwrap_or_default())),
+        // Of several commands that were sent at once, the first that failed.
+        let told = error.clone().into_server_errors();
+        match told.iter().flat_map(|told| told.iter()).next() {
+            Some((_, told)) => {
+                Self::Told(Told::new(told.code(), told.details().unwrap_or_default()))
+            }
             None if error.is_timeout() => Self::Late,
             None if error.is_io_error() => Self::Broken(escape(&error.to_string())),
             None => Self::Strange(escape(error.category())),

@@ -2,14 +2,20 @@
 //!
 //! All of them begin with one hash tag, so that a cluster keeps them on one node: a script
 //! may touch no others, and the fence is the whole store's. A chain is named by its identity,
-//! `KIND:NAMESPACE` and `KEY` with a zero byte between, which no namespace and no key
-//! contains; so identities sort as namespaces and keys do.
+//! `KIND:NAMESPACE` and `KEY` with a control character between, which no namespace and no
+//! key contains and which sorts before all they do; so identities sort as they do.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::claim::fence::Fence;
 use crate::claim::id::{OperationId, to_hex};
 use crate::claim::key::{Key, Kind, Namespace, Subject};
+
+/// Parts a namespace from a key: the unit separator, in shells `$'\x1f'`.
+const SEPARATOR: char = '\u{1f}';
+
+/// What sorts right after it.
+const AFTER_SEPARATOR: char = ' ';
 
 /// Names the keys of one store.
 #[derive(Clone, Debug)]
@@ -107,13 +113,14 @@ pub(super) fn identity(subject: &Subject) -> String {
 /// What the identities of a kind begin with, or those in one namespace.
 pub(super) fn beginning(kind: Kind, namespace: Option<&Namespace>) -> String {
     let kind = kind.as_str();
-    namespace.map_or_else(|| format!("{kind}:"), |namespace| format!("{kind}:{namespace}\0"))
+    namespace
+        .map_or_else(|| format!("{kind}:"), |namespace| format!("{kind}:{namespace}{SEPARATOR}"))
 }
 
 /// The chain that an identity names, if it is one that a doubletap wrote.
 pub(super) fn subject(identity: &str) -> Option<Subject> {
     let (kind, rest) = identity.split_once(':')?;
-    let (namespace, key) = rest.split_once('\0')?;
+    let (namespace, key) = rest.split_once(SEPARATOR)?;
     Some(Subject {
         kind: Kind::parse(kind)?,
         namespace: Namespace::new(namespace).ok()?,
@@ -141,7 +148,7 @@ impl Range {
     pub(super) fn of(kind: Kind, namespace: Option<&Namespace>) -> Self {
         let beginning = beginning(kind, namespace);
         // No text is longer than what it begins with and sorts after this, in bytes.
-        let after = if namespace.is_some() { '\u{1}' } else { ';' };
+        let after = if namespace.is_some() { AFTER_SEPARATOR } else { ';' };
         let last = format!("({}{after}", &beginning[..beginning.len() - 1]);
         Self { first: format!("[{beginning}"), last }
     }
@@ -176,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_no_doubletap_wrote_names_none() {
-        for text in ["", "once", "once:a", "once:a\0", "twice:a\0b", "once:\0b"] {
+        for text in ["", "once", "once:a", "once:a\u{1f}", "twice:a\u{1f}b", "once:\u{1f}b"] {
             assert_eq!(subject(text), None, "{text:?}");
         }
     }

@@ -24,7 +24,15 @@ local function runs(parent)
   return row and string.find(row, parent.fence .. ' ' .. parent.token .. ' running ', 1, true) == 1
 end
 
--- Whether it may be done; nothing is written before this is known.
+-- A script that fails half-way is not undone, so nothing is written before it is known that
+-- all of it may be (which a server can say since Redis 7).
+local needed = { 'INCR', 'HGET', 'HSET', 'HDEL', 'HINCRBY', 'HKEYS', 'HGETALL', 'ZADD', 'ZREM',
+  'ZRANGEBYSCORE', 'ZRANGEBYLEX', 'UNLINK', 'RENAME', 'PERSIST', 'PEXPIRE' }
+for _, command in ipairs(redis.acl_check_cmd and needed or {}) do
+  if not redis.acl_check_cmd(command, chain, chain, chain) then
+    return redis.error_reply('NOPERM this user may not run ' .. command)
+  end
+end
 local time = redis.call('TIME')
 local ms = time[1] * 1000 + math.floor(time[2] / 1000)
 if redis.call('GET', version) ~= plan.version then
@@ -82,7 +90,7 @@ for _, fence in ipairs(plan.outputs_removed) do
   redis.call('UNLINK', plan.outputs .. fence)
 end
 for _, operation in ipairs(plan.steps_removed) do
-  local first, last = '[step:' .. operation .. '\0', '(step:' .. operation .. '\1'
+  local first, last = '[step:' .. operation .. '\31', '(step:' .. operation .. ' '
   for _, identity in ipairs(redis.call('ZRANGEBYLEX', subjects, first, last)) do
     local rows = redis.call('HGETALL', plan.chains .. identity)
     redis.call('UNLINK', plan.chains .. identity)

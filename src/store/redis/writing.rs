@@ -140,7 +140,7 @@ impl RedisShelf {
                     if changes.output.is_some() {
                         *upload = None;
                     }
-                    return self.acknowledge(durability, deadline);
+                    return self.acknowledge(durability, reading.number, deadline);
                 }
                 Ok(Sent::Answered(answer)) if answer == "upload" => *upload = None,
                 Ok(_) => {}

@@ -124,6 +124,35 @@ sentence! {
         assert!(!mute.watch(&crate::contract::stage::subject("k"), Box::new(|| ())));
     }
 
+    fn a_user_who_may_do_some_of_it_does_nothing_by_halves() {
+        let server = Redis::start(Persistence::Memory);
+        let text = server.url("p");
+        drop(open(&text, Setup::Automatic).unwrap());
+        for denied in ["-zadd", "-hset", "-zrem", "-persist"] {
+            let rules = ["ACL", "SETUSER", "some", "on", ">wr0ng", "~{p}:*", "&*", "+@all", denied];
+            assert_eq!(server.cli(&rules), "OK");
+            let shelf = open(&as_user(&text, "some", "wr0ng"), Setup::Required).unwrap();
+            let mut store = ChainStore::over(shelf, LIMIT);
+            let error = super::claim(&mut store, &request("k", 1)).unwrap_err();
+            assert_eq!(error.trouble(), Trouble::Refused, "{error}");
+            assert!(error.what().contains("NOPERM"), "{error}");
+            let mut left: Vec<_> = server.cli(&["KEYS", "*"]).lines().map(str::to_owned).collect();
+            left.sort();
+            assert_eq!(left, ["{p}:fence", "{p}:version"], "{denied}");
+        }
+    }
+
+    fn a_socket_and_a_database_are_said_in_the_url() {
+        let server = Redis::start(Persistence::Memory);
+        let socket = server.authority().with_file_name("redis.sock");
+        let text = format!("redis+unix://{}?prefix=p", socket.display());
+        assert_works(&text);
+        assert!(server.cli(&["KEYS", "*"]).contains("{p}:version"));
+        assert_works(&server.url("q").replace("/0?", "/3?"));
+        assert!(!server.cli(&["KEYS", "*"]).contains("{q}:version"));
+        assert!(server.cli(&["-n", "3", "KEYS", "*"]).contains("{q}:version"));
+    }
+
     fn a_certificate_is_verified_unless_somebody_says_otherwise() {
         let server = Redis::shared();
         let text = server.tls_url("tls");
@@ -131,8 +160,8 @@ sentence! {
         assert_works(&named);
         let refused = |text: &str| open(text, Setup::Automatic).err().unwrap();
         let unknown = refused(&text);
-        assert!(unknown.remedy().unwrap().contains("?cacert=FILE"), "{unknown}");
-        let misnamed = refused(&named.replace("localhost", "127.0.0.1"));
+        assert!(unknown.to_string().contains("?cacert=FILE"), "{unknown}");
+        let misnamed = refused(&named.replace("localhost", "[::ffff:127.0.0.1]"));
         assert!(misnamed.what().contains("certificate"), "{misnamed}");
         assert_works(&format!("{text}&insecure=true"));
         assert!(refused(&text.replace("rediss", "redis")).trouble() != Trouble::Refused);

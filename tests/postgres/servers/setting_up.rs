@@ -1,0 +1,93 @@
+//! A store on a server is set up once.
+
+use std::thread;
+
+use doubletap::store::Trouble;
+use doubletap::store::postgres::{Made, PostgresShelf, Setup, setup};
+
+use crate::postgres::people::{LIMIT, address, database, nothing};
+use crate::support::servers::Postgres;
+
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn what_was_not_set_up_says_what_to_type_and_no_password() {
+    let url = address(&Postgres::shared().database());
+    let why = PostgresShelf::open(&url, LIMIT, Setup::Required, &nothing).err().unwrap();
+    assert_eq!(why.trouble(), Trouble::Refused);
+    assert!(why.what().ends_with("has not been set up"), "{why}");
+    let typed = why.remedy().unwrap();
+    assert!(typed.starts_with("doubletap setup --store 'postgresql://doubletap:***@"), "{typed}");
+    assert!(!why.to_string().contains(Postgres::PASSWORD));
+    drop(PostgresShelf::open(&url, LIMIT, Setup::Automatic, &nothing).unwrap());
+    drop(PostgresShelf::open(&url, LIMIT, Setup::Required, &nothing).unwrap());
+}
+
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn of_twenty_at_once_one_makes_the_tables() {
+    let url = address(&Postgres::shared().database());
+    let each = |_| {
+        let url = url.clone();
+        thread::spawn(move || setup(&url, LIMIT, &nothing).unwrap())
+    };
+    let all: Vec<_> = (0..20).map(each).collect();
+    let mut made: Vec<Made> = all.into_iter().map(|one| one.join().unwrap()).collect();
+    made.retain(|made| *made != Made::Nothing);
+    assert_eq!(made, [Made::Created]);
+}
+
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn a_store_of_a_newer_doubletap_is_refused() {
+    let server = Postgres::shared();
+    let text = server.database();
+    let url = address(&text);
+    assert_eq!(setup(&url, LIMIT, &nothing).unwrap(), Made::Created);
+    server.sql(database(&text), "INSERT INTO doubletap.migration (version) VALUES (1000)");
+    for setup_or_open in [
+        setup(&url, LIMIT, &nothing).err().unwrap(),
+        PostgresShelf::open(&url, LIMIT, Setup::Required, &nothing).err().unwrap(),
+        PostgresShelf::open(&url, LIMIT, Setup::Automatic, &nothing).err().unwrap(),
+    ] {
+        assert_eq!(setup_or_open.trouble(), Trouble::Refused);
+        assert!(setup_or_open.what().contains("made by a newer doubletap"), "{setup_or_open}");
+    }
+}
+
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn the_url_can_name_another_schema() {
+    let server = Postgres::shared();
+    let text = server.database();
+    let [one, other] = ["a", "it's%20%22mine%22"].map(|schema| format!("{text}?schema={schema}"));
+    for url in [&one, &other] {
+        assert_eq!(setup(&address(url), LIMIT, &nothing).unwrap(), Made::Created);
+        assert_eq!(setup(&address(url), LIMIT, &nothing).unwrap(), Made::Nothing);
+        let mut shelf =
+            PostgresShelf::open(&address(url), LIMIT, Setup::Required, &nothing).unwrap();
+        use doubletap::store::shelf::Shelf as _;
+        let findings = shelf.examine();
+        assert!(findings.iter().all(|f| f.grade != doubletap::store::Grade::Bad), "{findings:?}");
+        assert!(shelf.sizes().unwrap().file > 0);
+    }
+    let found = "SELECT count(*) FROM pg_tables WHERE tablename = 'attempt'";
+    assert_eq!(server.sql(database(&text), found).trim(), "2");
+}
+
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn a_schema_that_is_there_needs_no_right_to_make_one() {
+    let server = Postgres::shared();
+    let text = server.database();
+    let name = database(&text);
+    server.sql(
+        name,
+        &format!(
+            "CREATE ROLE owner_{name} LOGIN PASSWORD 'x'; CREATE SCHEMA doubletap;
+            GRANT ALL ON SCHEMA doubletap TO owner_{name}"
+        ),
+    );
+    let login = format!("{}:{}@", Postgres::USER, Postgres::PASSWORD);
+    let url = address(&text.replace(&login, &format!("owner_{name}:x@")));
+    assert_eq!(setup(&url, LIMIT, &nothing).unwrap(), Made::Created);
+}
