@@ -4,15 +4,20 @@
 //! ignored with the names of the packages it needs, so that a machine without them
 //! says what was left out. `.ci/run` has them and runs them all.
 
+#[cfg(any(feature = "postgres", feature = "redis"))]
 #[macro_use]
 mod engine;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod doctor;
 mod endings;
 mod hosts;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod outages;
 mod postgres;
 mod redis;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod verbs;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod waits;
 
 // The sentences that cannot even be compiled without a feature are told of here.

@@ -57,6 +57,7 @@ impl Scene {
     }
 
     /// The same on a server, where the store is still to be set up.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn on(url: String) -> Self {
         let mut scene = Self::new();
         scene.server = Some(url);

@@ -26,16 +26,15 @@ impl Context {
         let setup = if self.server.auto_setup { Setup::Automatic } else { Setup::Required };
         let mut store: Box<dyn Store> = match url.engine() {
             #[cfg(feature = "postgres")]
-            Engine::Postgres => {
-                let shelf = PostgresShelf::open(url, limit, setup, &variable)?;
-                Box::new(ChainStore::over(shelf, limit))
-            }
+            Engine::Postgres => Box::new(ChainStore::over(
+                PostgresShelf::open(url, limit, setup, &variable)?,
+                limit,
+            )),
             #[cfg(feature = "redis")]
             Engine::Redis => {
                 let acknowledgements = self.server.redis_wait.unwrap_or(0);
                 let terms = redis::Terms { setup, acknowledgements };
-                let shelf = RedisShelf::open(url, limit, terms, &variable)?;
-                Box::new(ChainStore::over(shelf, limit))
+                Box::new(ChainStore::over(RedisShelf::open(url, limit, terms, &variable)?, limit))
             }
             #[cfg(not(all(feature = "postgres", feature = "redis")))]
             _ => return Err(super::opening::not_built_in(url)),
