@@ -17,7 +17,8 @@ use doubletap::claim::time::BootId;
 use doubletap::place::{self, Url};
 use doubletap::store::chained::ChainStore;
 use doubletap::store::lease_alone::LeaseAlone;
-use doubletap::store::postgres::{PostgresShelf, Setup};
+use doubletap::store::postgres::PostgresShelf;
+use doubletap::store::setup::Setup;
 use doubletap::store::shelf::{Changes, Durability, Shelf, Wanted};
 use doubletap::store::{
     Answer, Completion, Frames, Keep, KeepUntil, Output, Store, StoreError, Verdict,

@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
-use doubletap::store::postgres::{PostgresShelf, Setup};
+use doubletap::store::postgres::PostgresShelf;
+use doubletap::store::setup::Setup;
 use doubletap::store::shelf::Shelf as _;
 use doubletap::store::{StoreError, Trouble};
 

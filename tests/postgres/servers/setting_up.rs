@@ -3,7 +3,8 @@
 use std::thread;
 
 use doubletap::store::Trouble;
-use doubletap::store::postgres::{Made, PostgresShelf, Setup, setup};
+use doubletap::store::postgres::{PostgresShelf, setup};
+use doubletap::store::setup::{Made, Setup};
 
 use crate::postgres::people::{LIMIT, address, database, nothing};
 use crate::support::servers::Postgres;
