@@ -37,7 +37,7 @@ impl Engine for Postgres {
     }
 
     fn fresh(&self) -> String {
-        self.database()
+        Postgres::fresh(self)
     }
 
     fn password() -> Option<&'static str> {
