@@ -53,6 +53,7 @@ impl Redis {
     }
 
     /// Starts a cluster, of which this server is all there is.
+    #[cfg(feature = "redis")]
     #[track_caller]
     pub(crate) fn cluster() -> Self {
         let more = format!("cluster-enabled yes\ncluster-port {}\n", free_port());
