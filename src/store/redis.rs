@@ -2,7 +2,7 @@
 //!
 //! A chain is a hash of rows, one for each generation: a line that scripts can read, and the
 //! attempt as a JSON document. Indexes beside it find attempts by fence and by token, those
-//! that run, and chains in their order ([`keys`] names all of them).
+//! that run, and chains in their order (`keys` names all of them).
 //!
 //! Nothing is locked. One script reads a chain, its number and the server's clock; what is to
 //! be changed is decided here; another script does it if the number is still the same, which
@@ -11,7 +11,7 @@
 //! does not begin with a lease that is over.
 //!
 //! Redis makes no single write durable. How much a restart, a fail-over or a full memory can
-//! undo is for the server's settings to say ([`examining`]).
+//! undo is for the server's settings to say (`examining`).
 
 mod address;
 mod examining;

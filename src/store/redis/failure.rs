@@ -90,10 +90,11 @@ impl Failure {
     pub(super) fn sentence(&self, url: &Url, limit: Duration) -> StoreError {
         match self {
             Self::Unreached(why) => unreached(url, why),
-            Self::Broken(why) => {
-                StoreError::new(Trouble::Away, format!("the connection to {url} broke ({why})"))
-                    .with_remedy("try again")
-            }
+            Self::Broken(why) => StoreError::new(
+                Trouble::Away,
+                format!("the connection to the store {url} broke ({why})"),
+            )
+            .with_remedy("try again"),
             Self::Late => {
                 let limit = for_people(limit);
                 let what = format!("the store {url} did not answer within {limit}");
@@ -110,7 +111,8 @@ impl Failure {
 }
 
 fn unreached(url: &Url, why: &str) -> StoreError {
-    let error = StoreError::new(Trouble::Away, format!("{url} cannot be reached ({why})"));
+    let error =
+        StoreError::new(Trouble::Away, format!("the store {url} cannot be reached ({why})"));
     if why.contains("UnknownIssuer") {
         error.with_remedy("name the authority of its certificate: ?cacert=FILE")
     } else if why.contains("certificate") {
@@ -125,27 +127,27 @@ fn refusal(url: &Url, told: &Told) -> StoreError {
     let (trouble, what, remedy) = match told.code.as_str() {
         _ if told.is_refusal() => (
             Trouble::Refused,
-            format!("{url} does not let us in ({said})"),
+            format!("the store {url} does not let us in ({said})"),
             "name a user and a password in the URL, or the password in REDISCLI_AUTH".to_owned(),
         ),
         "NOPERM" => (
             Trouble::Refused,
-            format!("{url} does not let this user work on the store ({said})"),
+            format!("the store {url} does not let this user work on it ({said})"),
             "allow it scripts, the keys and the channels of the store (ACL SETUSER)".to_owned(),
         ),
         "READONLY" => (
             Trouble::ReadOnly,
-            format!("{url} is a replica, which cannot be written ({said})"),
+            format!("the store {url} is on a replica, which cannot be written ({said})"),
             "name the server that it copies".to_owned(),
         ),
         "MISCONF" | "NOREPLICAS" => (
             Trouble::ReadOnly,
-            format!("{url} takes no writes at present ({said})"),
+            format!("the store {url} takes no writes at present ({said})"),
             "mend the server".to_owned(),
         ),
         "OOM" => (
             Trouble::Full,
-            format!("no room is left at {url} ({said})"),
+            format!("no room is left for the store {url} ({said})"),
             "raise its maxmemory, or make room: doubletap prune --older-than 30d".to_owned(),
         ),
         "MOVED" | "ASK" => (
@@ -155,12 +157,14 @@ fn refusal(url: &Url, told: &Told) -> StoreError {
         ),
         "WRONGTYPE" => (
             Trouble::Damaged,
-            format!("{url} holds something else where the store should be ({said})"),
+            format!("the store {url} is something else ({said})"),
             "name another store with ?prefix=NAME".to_owned(),
         ),
-        _ if told.passes() => {
-            (Trouble::Away, format!("{url} is not ready ({said})"), "try again".to_owned())
-        }
+        _ if told.passes() => (
+            Trouble::Away,
+            format!("the store {url} is not ready ({said})"),
+            "try again".to_owned(),
+        ),
         _ => return StoreError::new(Trouble::Other, format!("the store {url}: {said}")),
     };
     StoreError::new(trouble, what).with_remedy(remedy)

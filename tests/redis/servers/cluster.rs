@@ -23,7 +23,7 @@ sentence! {
         step.parent = Some(own.ownership());
         let stepped = won(&mut store, &step);
         completed(&mut store, stepped, &with_output(b"step", recorded()));
-        completed(&mut store, own, &with_output(&[1; 3 << 20], recorded()));
+        completed(&mut store, own, &with_output(&vec![1; 3 << 20], recorded()));
         drop(won(&mut store, &request("other", 3)));
         let keys = server.cli(&["KEYS", "*"]);
         let slots: BTreeSet<_> =
@@ -45,7 +45,7 @@ sentence! {
         step.parent = Some(own.ownership());
         let stepped = won(&mut store, &step);
         completed(&mut store, stepped, &with_output(b"step", recorded()));
-        completed(&mut store, own, &with_output(&[1; 3 << 20], recorded()));
+        completed(&mut store, own, &with_output(&vec![1; 3 << 20], recorded()));
         assert!(matches!(refusal(&mut store, &request("k", 3)), doubletap::claim::decide::Decision::Replay(_)));
         until("it ended some time ago", || {
             store.sweep(&older_than(Duration::ZERO), &mut |_| ()).unwrap().keys == 1

@@ -32,10 +32,12 @@ fn as_user(text: &str, user: &str, password: &str) -> String {
     text.replacen("://", &format!("://{user}:{password}@"), 1)
 }
 
+/// How many keys have been claimed: no two sentences or stores share one.
+static NUMBER: AtomicU32 = AtomicU32::new(1);
+
 #[track_caller]
 fn assert_works(text: &str) {
     let mut store = ChainStore::over(open(text, Setup::Automatic).unwrap(), LIMIT);
-    static NUMBER: AtomicU32 = AtomicU32::new(1);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let own = won(&mut store, &request(&format!("k{number}"), number));
     completed(&mut store, own, &recorded());

@@ -119,7 +119,7 @@ sentence! {
         let own = won(&mut store, &request("k", 1));
         assert_eq!(server.cli(&["CONFIG", "SET", "maxmemory", "1"]), "OK");
         let unrecorded =
-            store.complete(own, &with_output(&[7; 3 << 20], recorded())).unwrap_err();
+            store.complete(own, &with_output(&vec![7; 3 << 20], recorded())).unwrap_err();
         assert_eq!(unrecorded.error.trouble(), Trouble::Full, "{}", unrecorded.error);
         assert_eq!(server.cli(&["CONFIG", "SET", "maxmemory", "0"]), "OK");
         completed(&mut store, unrecorded.claim, &recorded());
