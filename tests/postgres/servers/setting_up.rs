@@ -2,9 +2,10 @@
 
 use std::thread;
 
-use doubletap::store::Trouble;
 use doubletap::store::postgres::{PostgresShelf, setup};
 use doubletap::store::setup::{Made, Setup};
+use doubletap::store::shelf::Shelf as _;
+use doubletap::store::{Grade, Trouble};
 
 use crate::postgres::people::{LIMIT, address, database, nothing};
 use crate::support::servers::Postgres;
@@ -66,9 +67,8 @@ fn the_url_can_name_another_schema() {
         assert_eq!(setup(&address(url), LIMIT, &nothing).unwrap(), Made::Nothing);
         let mut shelf =
             PostgresShelf::open(&address(url), LIMIT, Setup::Required, &nothing).unwrap();
-        use doubletap::store::shelf::Shelf as _;
         let findings = shelf.examine();
-        assert!(findings.iter().all(|f| f.grade != doubletap::store::Grade::Bad), "{findings:?}");
+        assert!(findings.iter().all(|f| f.grade != Grade::Bad), "{findings:?}");
         assert!(shelf.sizes().unwrap().file > 0);
     }
     let found = "SELECT count(*) FROM pg_tables WHERE tablename = 'attempt'";

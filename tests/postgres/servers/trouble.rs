@@ -171,7 +171,9 @@ fn a_database_that_is_strict_by_default_changes_nothing() {
         })
     };
     let all: Vec<_> = (0..6).map(each).collect();
-    all.into_iter().for_each(|one| one.join().unwrap());
+    for one in all {
+        one.join().unwrap();
+    }
 }
 
 #[test]
