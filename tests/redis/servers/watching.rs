@@ -13,13 +13,13 @@ use crate::support::until;
 
 #[track_caller]
 fn watched(store: &mut RedisStore, key: &str) -> Receiver<()> {
-    let (ring, rung) = mpsc::channel();
+    let (ring, heard) = mpsc::channel();
     let ring = Box::new(move || {
         // It may ring for nobody.
         let _ = ring.send(());
     });
     assert!(store.watch(&subject(key), ring));
-    rung
+    heard
 }
 
 #[track_caller]
