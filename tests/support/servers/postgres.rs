@@ -79,6 +79,7 @@ impl Postgres {
         format!("postgresql://{user}:{password}@{place}:{}/{database}", self.port)
     }
 
+    #[cfg(feature = "postgres")]
     /// Where an empty store is that nobody else uses: a schema is made faster than a
     /// database.
     pub(crate) fn fresh(&self) -> String {
