@@ -13,6 +13,7 @@ pub mod fence;
 pub mod fingerprint;
 pub mod held;
 pub mod holder;
+pub mod http;
 pub mod id;
 pub mod key;
 pub mod outcome;

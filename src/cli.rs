@@ -3,6 +3,7 @@
 //! Everything that can be wrong with an argument is found here, before a store
 //! is opened. Everything after the first `--` is the command, byte for byte.
 
+pub mod cgi;
 pub mod lease;
 pub mod once;
 pub mod operate;
@@ -23,6 +24,7 @@ use crate::claim::key::{Key, Namespace};
 use crate::exit;
 use crate::place::Place;
 
+pub use cgi::CgiArgs;
 pub use lease::LeaseArgs;
 pub use once::OnceArgs;
 pub use operate::{
@@ -124,6 +126,8 @@ pub enum Verb {
     Assert(AssertArgs),
     /// Run a step of an operation, once, however often that is retried
     Step(Box<StepArgs>),
+    /// Run a CGI handler once per idempotency key, and replay its HTTP response
+    Cgi(Box<CgiArgs>),
     /// Show what is known of a key
     Show(ShowArgs),
     /// Print the output of a key's newest attempt, also while it runs
@@ -163,6 +167,7 @@ impl Verb {
 const ONCE: &str = "once";
 const LEASE: &str = "lease";
 const STEP: &str = "step";
+const CGI: &str = "cgi";
 
 /// Whether a word is a verb.
 #[must_use]
@@ -215,13 +220,14 @@ pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
         _ => parse_as::<Cli>(Cli::command(), args.iter()),
     };
     let cli = parsed.map_err(|error| stop(&error, args))?;
-    let (verb, run) = match &cli.verb {
-        Verb::Once(once) => (ONCE, &once.run),
-        Verb::Lease(lease) => (LEASE, &lease.run),
-        Verb::Step(step) => (STEP, &step.run),
+    let (verb, command) = match &cli.verb {
+        Verb::Once(once) => (ONCE, &once.run.command),
+        Verb::Lease(lease) => (LEASE, &lease.run.command),
+        Verb::Step(step) => (STEP, &step.run.command),
+        Verb::Cgi(cgi) => (CGI, &cgi.command),
         _ => return Ok(cli),
     };
-    if run.command.first().is_some_and(|word| word.is_empty()) {
+    if command.first().is_some_and(|word| word.is_empty()) {
         let message =
             format!("COMMAND is empty (is a shell variable unset?); see doubletap {verb} --help");
         return Err(Stop::Usage(message, Reader::Anybody));
@@ -317,7 +323,8 @@ fn missing_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let takes_command = args.iter().any(|arg| [ONCE, LEASE, STEP].iter().any(|verb| arg == verb));
+    let takes_command =
+        args.iter().any(|arg| [ONCE, LEASE, STEP, CGI].iter().any(|verb| arg == verb));
     let has_dashes = args.iter().any(|arg| arg == "--");
     if word.starts_with('-') || !takes_command || has_dashes {
         return None;
@@ -348,11 +355,6 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// A key that was read already.
-    fn of(key: &Key) -> Self {
-        Self { positional: Some(key.clone()), named: None }
-    }
-
     /// The key.
     ///
     /// # Panics

@@ -84,6 +84,7 @@ fn look_after(
         Verb::Renew(args) => renew::run(&context()?, &args),
         Verb::Assert(args) => assert::run(&context()?, &args),
         Verb::Step(args) => once::step(&context()?, *args),
+        Verb::Cgi(args) => once::cgi(context, *args),
         Verb::Complete(args) => complete::run(&context()?, &args),
         Verb::Prune(args) => prune::run(&context()?, &args),
         Verb::Stats(args) => stats::run(&context()?, &args),

@@ -10,6 +10,7 @@ mod holding;
 pub mod line;
 pub mod log;
 pub mod metrics;
+pub mod problem;
 pub mod progress;
 pub mod sentences;
 mod settling;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::run::RunArgs;
-use super::{KeyArgs, values};
+use super::values;
 use crate::claim::duration::Limit;
 use crate::claim::fingerprint::Part;
+use crate::claim::key::Key;
 use crate::claim::outcome::RecordPolicy;
 use crate::claim::size::SizeLimit;
 
@@ -47,8 +48,52 @@ pub struct KeepArgs {
     pub tz: Option<String>,
 }
 
+/// A key given in its place, with `--key`, or by the name of a variable.
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+pub struct OnceKeyArgs {
+    /// The key: 1 to 1024 bytes of UTF-8 without control characters
+    #[arg(value_name = "KEY", value_parser = values::key())]
+    positional: Option<Key>,
+
+    /// The key, if it begins with a dash
+    #[arg(long = "key", value_name = "KEY", value_parser = values::key(), allow_hyphen_values = true)]
+    named: Option<Key>,
+
+    /// Take the key from this environment variable
+    #[arg(long, value_name = "VAR", value_parser = values::variable)]
+    key_env: Option<String>,
+}
+
+/// Where a key comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum KeySource<'a> {
+    /// The command line.
+    Given(&'a Key),
+    /// This environment variable.
+    Variable(&'a str),
+}
+
+impl OnceKeyArgs {
+    /// A key that was read already.
+    pub(super) fn of(key: &Key) -> Self {
+        Self { positional: Some(key.clone()), named: None, key_env: None }
+    }
+
+    /// Where the key comes from.
+    ///
+    /// # Panics
+    /// Never: clap requires exactly one of the three.
+    #[must_use]
+    pub fn source(&self) -> KeySource<'_> {
+        let given = self.positional.as_ref().or(self.named.as_ref()).map(KeySource::Given);
+        let named = || self.key_env.as_deref().map(KeySource::Variable);
+        given.or_else(named).unwrap_or_else(|| unreachable!())
+    }
+}
+
 /// What becomes of an outcome, and of the output.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct OutcomeArgs {
     /// Record these ends: success, any, or exit statuses such as 0,3-5 [default: success]
     #[arg(long, value_name = "WHICH", value_parser = values::record)]
@@ -86,6 +131,15 @@ pub struct OutcomeArgs {
 /// The defaults. They stand here and not in the attributes above, since clap
 /// would read them as text at every call, which a replay would feel.
 impl OutcomeArgs {
+    /// What a response is told, and nothing else.
+    pub(super) fn of(
+        history: HistoryArgs,
+        retry_after: Option<Duration>,
+        max_output: Option<SizeLimit>,
+    ) -> Self {
+        Self { retry_after, history, max_output, ..Self::default() }
+    }
+
     /// Which ends are recorded.
     pub fn record(&self) -> &RecordPolicy {
         self.record.as_ref().unwrap_or(&RecordPolicy::Success)
@@ -107,7 +161,11 @@ impl OutcomeArgs {
 pub struct OnceArgs {
     /// The key.
     #[command(flatten)]
-    pub key: KeyArgs,
+    pub key: OnceKeyArgs,
+
+    /// If that variable is unset or empty, run unguarded and say so
+    #[arg(long, requires = "key_env")]
+    pub if_key: bool,
 
     /// How long the record is good.
     #[command(flatten)]
@@ -119,7 +177,7 @@ pub struct OnceArgs {
 
     /// How long a claim lasts unless it is renewed [default: 60s]
     #[arg(long, value_name = "DUR", value_parser = values::claim_ttl)]
-    claim_ttl: Option<Duration>,
+    pub(super) claim_ttl: Option<Duration>,
 
     /// Run even if recorded; the record stays unless the rerun succeeds
     #[arg(long)]
@@ -136,8 +194,10 @@ pub struct OnceArgs {
 
 impl OnceArgs {
     /// A call that leaves out what is not named here.
-    pub(super) fn new(key: KeyArgs, keep: KeepArgs, outcome: OutcomeArgs, run: RunArgs) -> Self {
-        Self { key, keep, outcome, claim_ttl: None, rerun: false, fail_open: false, run }
+    pub(super) fn new(key: &Key, keep: KeepArgs, outcome: OutcomeArgs, run: RunArgs) -> Self {
+        let (if_key, claim_ttl, rerun, fail_open) = (false, None, false, false);
+        let key = OnceKeyArgs::of(key);
+        Self { key, if_key, keep, outcome, claim_ttl, rerun, fail_open, run }
     }
 
     /// How long a claim lasts unless it is renewed.

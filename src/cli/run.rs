@@ -27,6 +27,11 @@ pub struct WaitArgs {
 }
 
 impl WaitArgs {
+    /// To wait for so long.
+    pub(super) fn up_to(wait: Option<Limit>) -> Self {
+        Self { wait, ..Self::default() }
+    }
+
     /// Whether a status was named for a busy key that means something else where a claim is
     /// made by hand: that it is there, or that it is done already.
     #[must_use]

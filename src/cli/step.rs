@@ -2,7 +2,6 @@
 
 use clap::Args;
 
-use super::KeyArgs;
 use super::lease::NameArgs;
 use super::once::{KeepArgs, OnceArgs, OutcomeArgs};
 use super::run::RunArgs;
@@ -34,6 +33,6 @@ impl StepArgs {
     #[must_use]
     pub fn as_once(self) -> OnceArgs {
         let Self { name, outcome, run, .. } = self;
-        OnceArgs::new(KeyArgs::of(name.name()), KeepArgs::default(), outcome, run)
+        OnceArgs::new(name.name(), KeepArgs::default(), outcome, run)
     }
 }

@@ -11,6 +11,7 @@ use clap::{Arg, Command};
 
 use crate::claim::duration::{self, Limit};
 use crate::claim::fingerprint::{BadPart, Part};
+use crate::claim::http::statuses::{BadStatuses, Statuses};
 use crate::claim::id::Token;
 use crate::claim::key::{self, Key, Namespace};
 use crate::claim::outcome::{BadCodes, RecordPolicy};
@@ -214,6 +215,45 @@ pub(super) fn part_without_command(text: &str) -> Result<Part, String> {
             Err("it would take the input away from the script; use file:PATH".to_owned())
         }
         part => Ok(part),
+    }
+}
+
+/// What is compared of a request, beyond what always is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestPart {
+    /// The body is compared as a JSON document.
+    Json,
+    /// This too.
+    Also(Part),
+}
+
+pub(super) fn request_part(text: &str) -> Result<RequestPart, String> {
+    if text == "json" {
+        return Ok(RequestPart::Json);
+    }
+    match Part::parse(text) {
+        Ok(Part::Stdin) => Err("the body is compared in any case".to_owned()),
+        Ok(Part::None) => Err("what is asked for is compared in any case".to_owned()),
+        Ok(part) => Ok(RequestPart::Also(part)),
+        Err(_) => Err(format!(
+            "{text:?} is none of json, argv, cwd, env:NAME, file:PATH, json:PATH, text:STRING"
+        )),
+    }
+}
+
+pub(super) fn statuses(text: &str) -> Result<Statuses, BadStatuses> {
+    Statuses::parse(text)
+}
+
+/// The name of an environment variable.
+pub(super) fn variable(text: &str) -> Result<String, &'static str> {
+    match text {
+        "" => Err("it is empty (is a shell variable unset?)"),
+        name if name.contains(['=', '$']) || name.contains(char::is_control) => {
+            Err("it is no name of a variable; write HTTP_X_KEY, without $ and value")
+        }
+        name if name.len() > 255 => Err("it is longer than 255 bytes"),
+        name => Ok(name.to_owned()),
     }
 }
 

@@ -31,6 +31,11 @@ pub(super) fn fingerprint(
     command: Option<&[OsString]>,
     parts: &[Part],
 ) -> anyhow::Result<Fingerprint> {
+    fields(command, parts).map(Fingerprint::of)
+}
+
+/// The fields of such a digest.
+pub(super) fn fields(command: Option<&[OsString]>, parts: &[Part]) -> anyhow::Result<Vec<Field>> {
     let mut fields = Vec::new();
     if let Some(command) = command
         && (!parts.contains(&Part::None) || parts.contains(&Part::Argv))
@@ -74,7 +79,7 @@ pub(super) fn fingerprint(
             }
         }
     }
-    Ok(Fingerprint::of(fields))
+    Ok(fields)
 }
 
 fn field(

@@ -7,7 +7,6 @@ use anyhow::Context as _;
 use crate::claim::attempt::CommandSummary;
 use crate::claim::decide::{Request, Terms};
 use crate::claim::id::{OperationId, Token};
-use crate::claim::key::Kind;
 use crate::cli::BeginArgs;
 use crate::exit::{Ending, Refusal};
 use crate::place::Place;
@@ -26,7 +25,7 @@ pub(super) fn run(context: &Context, args: &BeginArgs) -> anyhow::Result<Ending>
         return Err(Refusal::usage(message).into());
     }
     let request = Request {
-        subject: context.subject(Kind::Once, key)?,
+        subject: context.subject_to_claim(key)?,
         token: Token(random()?),
         new_operation: OperationId(random()?),
         fingerprint: fingerprint(None, &args.fingerprint).with_context(|| key.to_string())?,

@@ -3,14 +3,15 @@
 //!
 //! `wait` waits for what is busy, `clearing` sees to what predecessors left and gives back
 //! what cannot be used, `running` runs a command under a claim that
-//! `keeper` renews, in the environment that `environment` makes, and `account`
-//! writes the report line.
+//! `keeper` renews, in the environment that `environment` makes, `unguarded` runs one
+//! without a claim, and `account` writes the report line.
 
 pub(super) mod account;
 pub(super) mod clearing;
 pub(super) mod environment;
 pub(super) mod keeper;
 pub(super) mod running;
+pub(super) mod unguarded;
 pub(super) mod wait;
 
 use std::thread;

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::Seen;
+use crate::claim::http::scope::is_reserved;
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::time::{BootMs, Clock as _, Now};
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -51,6 +52,8 @@ pub(super) struct Context {
     place: Place,
     /// The options that name this store and namespace again.
     options: String,
+    /// The same for a namespace that `cgi` has made.
+    options_of_scope: OnceCell<String>,
     /// The option that names this store again.
     store_option: String,
     store_timeout: Duration,
@@ -85,6 +88,7 @@ impl Context {
             namespace: global.namespace,
             place,
             options,
+            options_of_scope: OnceCell::new(),
             store_option,
             told: OnceCell::new(),
             #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -94,11 +98,29 @@ impl Context {
 
     /// A chain of this kind in the namespace of this call.
     pub(super) fn subject(&self, kind: Kind, key: &Key) -> anyhow::Result<Subject> {
-        let namespace = match &self.namespace {
-            Some(named) => named.clone(),
-            None => Namespace::new("default")?,
-        };
-        Ok(Subject { kind, namespace, key: key.clone() })
+        Ok(Subject { kind, namespace: self.namespace()?, key: key.clone() })
+    }
+
+    /// The namespace of this call.
+    pub(super) fn namespace(&self) -> anyhow::Result<Namespace> {
+        match &self.namespace {
+            Some(named) => Ok(named.clone()),
+            None => Ok(Namespace::new("default")?),
+        }
+    }
+
+    /// A chain that runs once, in the namespace of this call, which must not be one of
+    /// those that `cgi` makes: they are as many as there are users.
+    pub(super) fn subject_to_claim(&self, key: &Key) -> anyhow::Result<Subject> {
+        let subject = self.subject(Kind::Once, key)?;
+        if is_reserved(&subject.namespace) {
+            let message = format!(
+                "--namespace {}: what begins like that belongs to cgi; use another",
+                subject.namespace
+            );
+            return Err(Refusal::usage(message).into());
+        }
+        Ok(subject)
     }
 
     /// The namespace that was named, if one was.
@@ -133,7 +155,12 @@ impl Context {
 
     /// What is said about a key.
     pub(super) fn topic<'a>(&'a self, subject: &'a Subject) -> Topic<'a> {
-        self.topic_with(subject, &self.options)
+        if !is_reserved(&subject.namespace) {
+            return self.topic_with(subject, &self.options);
+        }
+        // Nobody has typed it, and a call is about one of them at the most.
+        let options = self.options_of_scope.get_or_init(|| self.options_for(subject));
+        self.topic_with(subject, options)
     }
 
     /// What is said about a key that nobody has named, with the options for it.

@@ -1,12 +1,15 @@
 //! `once KEY -- COMMAND`: runs a command once per key and replays its end.
 //!
 //! `ask` turns the arguments into a request, `attempt` runs the command, `validate` has a result looked at,
-//! `spend` records how the command ended, `replay` gives a recorded end again, and `step`
-//! makes a step of an operation of it all. What it shares with other verbs that run a
+//! `spend` records how the command ended, `replay` gives a recorded end again, `keyless` runs
+//! a call that has no key, `step` makes a step of an operation of it all, and `cgi` an
+//! answer to a request. What it shares with other verbs that run a
 //! command is in `call`.
 
 mod ask;
 mod attempt;
+mod cgi;
+mod keyless;
 mod replay;
 mod spend;
 mod step;
@@ -17,7 +20,6 @@ use std::time::Instant;
 
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, Decision, Request, Terms};
-use crate::claim::key::Kind;
 use crate::claim::period::Calendar;
 use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
@@ -30,6 +32,8 @@ use super::call::account::Account;
 use super::call::wait::Woken;
 use super::call::{Asked, Call, Won};
 use super::keeping::calendar;
+use cgi::answers::Answers;
+pub(super) use cgi::cgi;
 use replay::Recorded;
 pub(super) use step::step;
 
@@ -38,6 +42,10 @@ struct Once<'a> {
     call: Call<'a>,
     args: &'a OnceArgs,
     calendar: Option<Calendar>,
+    /// What is to be seen to where the output is the answer to a request.
+    answers: Option<Answers<'a>>,
+    /// What is kept of such an answer where there is no room for it.
+    least: Vec<u8>,
 }
 
 /// How far a call came without having run anything.
@@ -52,9 +60,10 @@ enum Turn {
 
 /// Runs the command, or gives the recorded end again.
 pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> {
-    let subject = context.subject(Kind::Once, args.key.key())?;
+    let Some(key) = ask::key(args)? else { return keyless::run(context, args) };
+    let subject = context.subject_to_claim(&key)?;
     let mut account = Account::open(context, args.run.report.as_ref(), &subject)?;
-    let ending = ask::request(context, args)
+    let ending = ask::request(args, subject)
         .and_then(|request| Once::new(context, args, request, &mut account))
         .and_then(Once::run);
     conclude(context, account, ending)
@@ -81,7 +90,8 @@ impl<'a> Once<'a> {
         account: &'a mut Account,
     ) -> anyhow::Result<Self> {
         let calendar = calendar(&args.keep)?;
-        Ok(Self { call: Call::new(context, &args.run, request, account), args, calendar })
+        let call = Call::new(context, &args.run, request, account);
+        Ok(Self { call, args, calendar, answers: None, least: Vec::new() })
     }
 
     fn run(mut self) -> anyhow::Result<Ending> {

@@ -18,7 +18,7 @@ use super::frames::Stream;
 use super::launch::Pipes;
 use super::raw::share_one_heap;
 use super::recorder::{Recorder, Recording};
-use super::source::{Delivery, Pace, Progress, Shared, Source};
+use super::source::{Delivery, HangUp, Pace, Progress, Shared, Source};
 use super::wake::{Bell, Reason, Waker, wait_readable};
 
 /// How long a pipe that somebody else keeps open is read after the command has
@@ -84,6 +84,14 @@ impl Pump {
             shared: Arc::clone(&shared),
         };
         Ok(Self { shared, inline: Some(work), reserve, running: Running::Yes })
+    }
+
+    /// Has the command go on when nobody reads its output any more.
+    pub fn outlast_readers(&mut self) {
+        if let Some(work) = &mut self.inline {
+            work.out.hang_up = HangUp::ChangesNothing;
+            work.err.hang_up = HangUp::ChangesNothing;
+        }
     }
 
     /// The pipes that the caller is to wait on for us, while there is no

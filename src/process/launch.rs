@@ -270,7 +270,7 @@ impl Drop for Newborn {
     }
 }
 
-fn classify(why: io::Error) -> NotStarted {
+pub(super) fn classify(why: io::Error) -> NotStarted {
     match why.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ENOENT | Errno::ENOTDIR) => NotStarted::NotFound(why),
         _ => NotStarted::NotExecutable(why),
@@ -322,7 +322,7 @@ impl Environment {
 }
 
 /// The paths at which a program may be, as `execvp(3)` looks for it.
-fn candidates(program: &OsStr, path: Option<&OsStr>) -> io::Result<Vec<CString>> {
+pub(super) fn candidates(program: &OsStr, path: Option<&OsStr>) -> io::Result<Vec<CString>> {
     let program = program.as_bytes();
     if program.contains(&b'/') {
         return strings([program.to_vec()]);
@@ -339,7 +339,7 @@ fn candidates(program: &OsStr, path: Option<&OsStr>) -> io::Result<Vec<CString>>
     }))
 }
 
-fn strings(words: impl IntoIterator<Item = Vec<u8>>) -> io::Result<Vec<CString>> {
+pub(super) fn strings(words: impl IntoIterator<Item = Vec<u8>>) -> io::Result<Vec<CString>> {
     words.into_iter().map(|word| Ok(CString::new(word)?)).collect()
 }
 

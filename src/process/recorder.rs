@@ -38,6 +38,8 @@ pub struct Recording {
     pub output: Output,
     /// Why it is not all there, if the spool is to blame.
     pub trouble: Option<String>,
+    /// The beginning of standard output, if that was asked for, whatever is kept.
+    pub beginning: Vec<u8>,
 }
 
 /// Keeps the first part of what a command writes.
@@ -56,6 +58,8 @@ pub struct Recorder {
     pending: FrameWriter,
     file: Option<Spooled>,
     trouble: Option<io::Error>,
+    /// The beginning of standard output, and how much of it is wanted.
+    beginning: (Vec<u8>, usize),
 }
 
 /// The spool, and what is in it.
@@ -130,11 +134,22 @@ impl Recorder {
             pending: FrameWriter::default(),
             file: None,
             trouble: None,
+            beginning: (Vec::new(), 0),
         }
+    }
+
+    /// Remembers so much of the beginning of standard output, too, in memory.
+    #[must_use]
+    pub fn remembering(mut self, beginning: usize) -> Self {
+        self.beginning.1 = beginning;
+        self
     }
 
     /// Keeps one piece of output, in the order of the calls.
     pub fn record(&mut self, stream: Stream, bytes: &[u8]) {
+        if self.beginning.1 > 0 && stream == Stream::Out {
+            self.remember(bytes);
+        }
         let room = usize::try_from(self.limit - self.kept).unwrap_or(usize::MAX);
         let kept = &bytes[..bytes.len().min(room)];
         if !kept.is_empty() {
@@ -145,6 +160,12 @@ impl Recorder {
             self.extent = Extent::Truncated;
             self.pending.cut();
         }
+    }
+
+    fn remember(&mut self, bytes: &[u8]) {
+        let (beginning, wanted) = &mut self.beginning;
+        let room = *wanted - beginning.len();
+        beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     /// Notes that some output never arrived.
@@ -234,6 +255,7 @@ impl Recorder {
         Recording {
             output: Output { frames, summary, draft },
             trouble: trouble.map(|why| why.to_string()),
+            beginning: self.beginning.0,
         }
     }
 }
@@ -280,6 +302,18 @@ mod tests {
         let summary = OutputSummary { bytes: 3, extent: Extent::Truncated };
         assert_eq!((recording.output.summary, last(&recording)), (summary, b"c".to_vec()));
         assert_eq!(recording.trouble, None);
+    }
+
+    #[test]
+    fn the_beginning_of_standard_output_is_remembered_whatever_is_kept() {
+        let mut recorder = recorder(0).remembering(3);
+        for (stream, bytes) in
+            [(Stream::Err, b"no"), (Stream::Out, b"ab"), (Stream::Out, b"cd"), (Stream::Out, b"ef")]
+        {
+            recorder.record(stream, bytes);
+        }
+        let recording = recorder.finish();
+        assert_eq!((recording.beginning, recording.output.summary.bytes), (b"abc".to_vec(), 0));
     }
 
     #[test]

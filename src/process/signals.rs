@@ -208,6 +208,13 @@ pub fn survive_file_size_limit() {
     FILE_SIZE_LIMIT_WAS_IGNORED.store(raw::survive_file_size_limit(), Ordering::Relaxed);
 }
 
+/// Lets it end this process again, unless that was harmless when we started.
+pub(super) fn give_back_file_size_limit() {
+    if !FILE_SIZE_LIMIT_WAS_IGNORED.load(Ordering::Relaxed) {
+        raw::act_by_default(&[Signal::SIGXFSZ], &[]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

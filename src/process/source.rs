@@ -83,11 +83,21 @@ impl Shared {
     }
 }
 
+/// What becomes of a command when nobody reads its output any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HangUp {
+    /// Nobody reads it either: its next write ends it, as it would have without us.
+    ClosesPipe,
+    /// It goes on, and all of its output is kept.
+    ChangesNothing,
+}
+
 /// One stream: the command's pipe and our own descriptor.
 pub(super) struct Source {
     stream: Stream,
     pub(super) pipe: Option<File>,
     target: Option<File>,
+    pub(super) hang_up: HangUp,
     /// Read and recorded, and still to be handed on.
     pub(super) pending: Vec<u8>,
     /// What the command had written when it ended, and is still to be read:
@@ -106,7 +116,8 @@ impl Source {
     pub(super) fn new(stream: Stream, pipe: OwnedFd, target: BorrowedFd<'_>) -> io::Result<Self> {
         let target = File::from(target.try_clone_to_owned()?);
         let (pipe, target) = (Some(pipe.into()), Some(target));
-        Ok(Self { stream, pipe, target, pending: Vec::new(), owed: 0 })
+        let hang_up = HangUp::ClosesPipe;
+        Ok(Self { stream, pipe, target, hang_up, pending: Vec::new(), owed: 0 })
     }
 
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
@@ -147,12 +158,12 @@ impl Source {
         let Some(target) = &mut self.target else { return };
         match write_all(target, bytes) {
             Ok(()) => {}
-            // Nobody reads us any more, so nobody reads the command either:
-            // its next write ends it, as it would have without us.
             Err(why) if has_left(&why) => {
                 self.target = None;
-                self.close();
-                shared.with_recorder(Recorder::mark_truncated);
+                if self.hang_up == HangUp::ClosesPipe {
+                    self.close();
+                    shared.with_recorder(Recorder::mark_truncated);
+                }
             }
             Err(why) => {
                 self.target = None;

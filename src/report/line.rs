@@ -83,8 +83,8 @@ pub struct Line {
     pub verb: &'static str,
     /// The namespace of the key.
     pub namespace: String,
-    /// The key.
-    pub key: String,
+    /// The key, if the call had one.
+    pub key: Option<String>,
     /// The step of it, if the call was about one.
     pub step: Option<String>,
     /// What the call came to.

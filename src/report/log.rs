@@ -59,7 +59,7 @@ struct Entry<'a> {
     #[serde(borrow)]
     namespace: Cow<'a, str>,
     #[serde(borrow, rename = "key")]
-    _key: Cow<'a, str>,
+    _key: Option<Cow<'a, str>>,
     outcome: CallOutcome,
     store_ms: u64,
     #[serde(borrow)]

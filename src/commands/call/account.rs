@@ -23,8 +23,16 @@ pub(in crate::commands) struct Account {
     sinks: Vec<(String, Sink)>,
     line: Line,
     outcome: Option<CallOutcome>,
+    spoke: Spoke,
     store: Duration,
     waited: Duration,
+}
+
+/// Whether a command has written something to our standard output, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::commands) enum Spoke {
+    Yes,
+    No,
 }
 
 impl Account {
@@ -34,6 +42,21 @@ impl Account {
         report: Option<&ReportTarget>,
         subject: &Subject,
     ) -> anyhow::Result<Self> {
+        Self::with(context, report, blank(context, subject))
+    }
+
+    /// The same for a call of this kind that has no key.
+    pub(in crate::commands) fn open_without_key(
+        context: &Context,
+        report: Option<&ReportTarget>,
+        kind: Kind,
+    ) -> anyhow::Result<Self> {
+        let subject = Subject { kind, namespace: context.namespace()?, key: Key::new("-")? };
+        let line = Line { key: None, ..blank(context, &subject) };
+        Self::with(context, report, line)
+    }
+
+    fn with(context: &Context, report: Option<&ReportTarget>, line: Line) -> anyhow::Result<Self> {
         let mut sinks = Vec::new();
         match report {
             Some(ReportTarget::File(path)) => {
@@ -56,15 +79,32 @@ impl Account {
             let sink = Sink::append(path).with_context(|| name.clone())?;
             sinks.push((name, sink));
         }
-        let line = blank(context, subject);
-        let (store, waited) = (Duration::ZERO, Duration::ZERO);
-        Ok(Self { sinks, line, outcome: None, store, waited })
+        Ok(Self { sinks, ..Self::of(line) })
     }
 
     /// An account of a call that has no line.
     pub(in crate::commands) fn unwritten(context: &Context, subject: &Subject) -> Self {
+        Self::of(blank(context, subject))
+    }
+
+    fn of(line: Line) -> Self {
         let (store, waited) = (Duration::ZERO, Duration::ZERO);
-        Self { sinks: Vec::new(), line: blank(context, subject), outcome: None, store, waited }
+        Self { sinks: Vec::new(), line, outcome: None, spoke: Spoke::No, store, waited }
+    }
+
+    /// Notes that the line is about a request that a web server has handed on.
+    pub(in crate::commands) fn of_cgi(&mut self) {
+        self.line.verb = "cgi";
+    }
+
+    /// Notes that the command has written something, or may have.
+    pub(in crate::commands) fn spoke(&mut self) {
+        self.spoke = Spoke::Yes;
+    }
+
+    /// Whether the command has written something.
+    pub(in crate::commands) fn has_spoken(&self) -> Spoke {
+        self.spoke
     }
 
     /// Notes that the line is about a step of what it names.
@@ -81,6 +121,16 @@ impl Account {
     /// Whether it is known what the call came to.
     pub(in crate::commands) fn is_settled(&self) -> bool {
         self.outcome.is_some()
+    }
+
+    /// What the call came to, as far as that is known.
+    pub(in crate::commands) fn outcome(&self) -> Option<CallOutcome> {
+        self.outcome
+    }
+
+    /// When it makes sense to ask again, if that is known.
+    pub(in crate::commands) fn comes_free_after(&self) -> Option<Duration> {
+        self.line.retry_after_ms.map(Duration::from_millis)
     }
 
     /// Notes what the call came to.
@@ -170,7 +220,7 @@ fn blank(context: &Context, subject: &Subject) -> Line {
         ts: String::new(),
         verb: subject.kind.as_str(),
         namespace: subject.namespace.to_string(),
-        key: subject.key.to_string(),
+        key: Some(subject.key.to_string()),
         step: None,
         outcome: CallOutcome::Error,
         exit_code: None,

@@ -5,9 +5,11 @@ use std::ffi::OsString;
 
 use crate::claim::attempt::Attempt;
 use crate::claim::fence::Fence;
-use crate::claim::id::Token;
+use crate::claim::http::scope::is_reserved;
+use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Kind, Subject};
 
+use super::super::Context;
 use super::Call;
 
 /// The variable that carries the tokens of all claims above a command.
@@ -77,14 +79,9 @@ impl<R> Call<'_, R> {
 
     /// What a command without a claim finds: nothing of a claim above it, whose
     /// idempotency key would make its effects look like repetitions.
-    pub(super) fn unguarded_variables(&self) -> Variables {
+    pub(in crate::commands) fn unguarded_variables(&self) -> Variables {
         let mut variables = self.common_variables();
-        variables.extend([
-            (TOKEN, None),
-            (FENCE, None),
-            (ATTEMPT, None),
-            (IDEMPOTENCY_KEY, Some(self.request.new_operation.to_string().into())),
-        ]);
+        variables.extend(without_claim(self.request.new_operation));
         variables
     }
 
@@ -92,12 +89,40 @@ impl<R> Call<'_, R> {
         // A step is of the key that it belongs to.
         let parent = self.request.parent.as_ref();
         let subject = parent.map_or(&self.request.subject, |parent| &parent.subject);
+        let namespace = match self.context.named_namespace() {
+            // Those of `cgi` are for nobody else: what a client calls a key must not be one
+            // that its handler uses.
+            named if is_reserved(&subject.namespace) => {
+                named.map_or("default", |named| named.as_str())
+            }
+            _ => subject.namespace.as_str(),
+        };
         vec![
             (name_of(subject), Some(subject.key.as_str().into())),
-            (NAMESPACE, Some(subject.namespace.as_str().into())),
+            (NAMESPACE, Some(namespace.into())),
             (STORE, Some(self.context.place().secret().into())),
         ]
     }
+}
+
+/// What a command finds that runs without a claim, and has no key.
+pub(in crate::commands) fn keyless_variables(
+    context: &Context,
+    operation: OperationId,
+) -> anyhow::Result<Variables> {
+    let mut variables = vec![
+        (KEY, None),
+        (NAMESPACE, Some(context.namespace()?.as_str().into())),
+        (STORE, Some(context.place().secret().into())),
+    ];
+    variables.extend(without_claim(operation));
+    Ok(variables)
+}
+
+/// Nothing of a claim, and an idempotency key of its own.
+fn without_claim(operation: OperationId) -> [(&'static str, Option<OsString>); 4] {
+    let key = operation.to_string();
+    [(TOKEN, None), (FENCE, None), (ATTEMPT, None), (IDEMPOTENCY_KEY, Some(key.into()))]
 }
 
 /// The variable that names what is claimed.

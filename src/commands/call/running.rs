@@ -14,6 +14,7 @@ use crate::claim::held::Claim;
 use crate::claim::holder::Group;
 use crate::claim::key::Kind;
 use crate::claim::outcome::Outcome;
+use crate::cli::{RunArgs, first_word};
 use crate::exit::{self, Ending};
 use crate::place::Place;
 use crate::process::capture::Pump;
@@ -26,6 +27,7 @@ use crate::process::supervise::{Ended, Left, supervise};
 use crate::process::tenure::{Takers, Tenure};
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
+use crate::report::voice::Voice;
 use crate::store::{Liveness as _, Owned, Store};
 
 use super::clearing::{Cleared, clear_remains};
@@ -158,27 +160,6 @@ impl Call<'_> {
         Ok(Begun::Running(Box::new(Under { claim, keeper, transacting, tenure, running, pump })))
     }
 
-    /// Runs the command without a claim, because there is no store; nothing if
-    /// it could not be started.
-    pub(in crate::commands) fn run_unguarded(&mut self) -> anyhow::Result<Result<Ended, Ending>> {
-        if self.signals.is_none() {
-            self.signals = Some(Signals::take_over()?);
-        }
-        let variables = self.unguarded_variables();
-        let streams = Streams::Inherited;
-        let plan = Plan { argv: &self.run.command, variables: &variables, late: &[], streams };
-        let running = match self.fork_planned(plan)?.let_go(&[]) {
-            Ok(running) => running,
-            Err(why) => {
-                let (status, reason) = self.describe_not_started(&why);
-                self.context.voice.warn(&reason);
-                self.account.settle(CallOutcome::Error);
-                return Ok(Err(Ending::Status(status)));
-            }
-        };
-        self.see_through(running, None, (&Transacting::default(), None), |_| ()).map(Ok)
-    }
-
     fn takers(&self) -> Takers {
         match self.context.place() {
             Place::File(_) => Takers::Here,
@@ -206,27 +187,8 @@ impl Call<'_> {
         let rules = Rules { limits, transacting, tenure };
         let ended = supervise(running, pump, signals, &mut self.waker, rules, lasting)
             .context("the command could not be waited for")?;
-        if ended.left == Left::Somebody {
-            let key = self.request.title();
-            self.context.voice.warn(&format!(
-                "{key}: some of what its command started could not be ended, and still runs"
-            ));
-        }
+        tell_of_what_is_left(self.context.voice, &self.request.title(), &ended);
         Ok(ended)
-    }
-
-    fn describe_not_started(&self, why: &NotStarted) -> (u8, String) {
-        let word = crate::cli::first_word(&self.run.command).to_string_lossy();
-        let key = self.request.title();
-        match why {
-            NotStarted::NotFound(_) if word.contains('/') && Path::new(&*word).exists() => {
-                (exit::NOT_FOUND, format!("{key}: {word:?}: its interpreter was not found"))
-            }
-            NotStarted::NotFound(_) => (exit::NOT_FOUND, format!("{key}: {word:?}: {why}")),
-            NotStarted::NotExecutable(_) => {
-                (exit::NOT_EXECUTABLE, format!("{key}: {word:?}: {why}"))
-            }
-        }
     }
 
     /// A command that could not be executed is never recorded: the key is
@@ -237,7 +199,7 @@ impl Call<'_> {
         claim: Claim,
         why: &NotStarted,
     ) -> anyhow::Result<Ending> {
-        let (status, reason) = self.describe_not_started(why);
+        let (status, reason) = describe_not_started(&self.run.command, &self.request.title(), why);
         self.context.voice.warn(&reason);
         self.account.settle(CallOutcome::Error);
         self.release(&mut *store, claim, Some(Outcome::Exited(status)), &reason)?;
@@ -246,12 +208,8 @@ impl Call<'_> {
 
     /// The command ran for too long.
     pub(in crate::commands) fn timed_out(&mut self, ended: &Ended) -> Ending {
-        let key = self.request.title();
-        let limit = for_people(self.run.timeout.unwrap_or_default());
-        self.context.voice.warn(&format!(
-            "{key}: the command ran for longer than {limit} and was stopped ({})",
-            ended.outcome
-        ));
+        let sentence = ran_too_long(&self.request.title(), self.run, ended);
+        self.context.voice.warn(&sentence);
         self.account.settle(CallOutcome::Timeout);
         Ending::Status(exit::TIMEOUT)
     }
@@ -272,6 +230,37 @@ impl Call<'_> {
         }
         store.tidy();
     }
+}
+
+/// The exit status for a command that could not be started, and a sentence.
+pub(in crate::commands) fn describe_not_started(
+    command: &[OsString],
+    title: &str,
+    why: &NotStarted,
+) -> (u8, String) {
+    let word = first_word(command).to_string_lossy();
+    match why {
+        NotStarted::NotFound(_) if word.contains('/') && Path::new(&*word).exists() => {
+            (exit::NOT_FOUND, format!("{title}: {word:?}: its interpreter was not found"))
+        }
+        NotStarted::NotFound(_) => (exit::NOT_FOUND, format!("{title}: {word:?}: {why}")),
+        NotStarted::NotExecutable(_) => (exit::NOT_EXECUTABLE, format!("{title}: {word:?}: {why}")),
+    }
+}
+
+/// Says that not all of what a command has started could be ended.
+pub(super) fn tell_of_what_is_left(voice: Voice, title: &str, ended: &Ended) {
+    if ended.left == Left::Somebody {
+        voice.warn(&format!(
+            "{title}: some of what its command started could not be ended, and still runs"
+        ));
+    }
+}
+
+/// A command that was stopped because of `--timeout`.
+pub(super) fn ran_too_long(title: &str, run: &RunArgs, ended: &Ended) -> String {
+    let limit = for_people(run.timeout.unwrap_or_default());
+    format!("{title}: the command ran for longer than {limit} and was stopped ({})", ended.outcome)
 }
 
 /// We end as the command did; told to end, we die of the same signal, unless

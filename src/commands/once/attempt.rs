@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use crate::exit::Ending;
 use crate::process::capture::Pump;
 use crate::process::recorder::Recorder;
-use crate::report::line::CallOutcome;
 use crate::store::Store;
 
 use super::super::call::Won;
-use super::super::call::running::{Begun, Under, ending};
+use super::super::call::running::{Begun, Under};
+use super::super::call::unguarded::Unguarded;
 use super::Once;
 
 impl Once<'_> {
@@ -20,11 +20,14 @@ impl Once<'_> {
         store: Box<dyn Store>,
         won: Won,
     ) -> anyhow::Result<ControlFlow<Ending, Box<dyn Store>>> {
-        let limit = self.args.outcome.max_output();
+        let (limit, answers) = (self.args.outcome.max_output(), self.answers);
         let begun = self.call.begin(store, won, |store, claim, newborn, waker| {
             let Some(pipes) = newborn.take_pipes() else { return Ok(None) };
-            let recorder = Recorder::new(limit, store.spool(&claim.ownership()));
-            Pump::new(pipes, recorder, waker).map(Some)
+            let spool = store.spool(&claim.ownership());
+            match answers {
+                None => Pump::new(pipes, Recorder::new(limit, spool), waker).map(Some),
+                Some(answers) => answers.pump(pipes, (limit, spool), waker).map(Some),
+            }
         })?;
         let under = match begun {
             Begun::Running(under) => under,
@@ -43,16 +46,10 @@ impl Once<'_> {
 
     /// Runs the command without a claim, because there is no store.
     pub(super) fn run_unguarded(&mut self) -> anyhow::Result<Ending> {
-        let ended = match self.call.run_unguarded()? {
-            Ok(ended) => ended,
-            Err(ending) => return Ok(ending),
-        };
-        self.call.account.ended(Some(ended.outcome));
-        self.call.account.ran(ended.run, None);
-        self.call.account.settle(CallOutcome::NotRecorded);
-        if ended.stopped.is_some() {
-            return Ok(self.call.timed_out(&ended));
-        }
-        Ok(ending(&ended))
+        let call = &mut self.call;
+        let (title, variables) = (call.request.title(), call.unguarded_variables());
+        let unguarded =
+            Unguarded { context: call.context, run: call.run, title: &title, variables };
+        unguarded.run(call.signals.take(), &mut call.waker, call.account)
     }
 }

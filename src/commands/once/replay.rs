@@ -13,6 +13,7 @@ use crate::process::source::Delivery;
 use crate::store::{Frames, Store};
 
 use super::Once;
+use super::cgi::again;
 use crate::commands::playing::{Targets, are_whole, deliver};
 
 /// An end to be given again: all of it that the store keeps, so that nothing is
@@ -54,9 +55,10 @@ impl Once<'_> {
         if let Some(signal) = self.call.signals.take().and_then(Signals::give_back) {
             return Ending::Signal(signal as u8);
         }
-        let delivery = match (frames, attempt.output()) {
-            (Some(frames), Some(expected)) => deliver(frames, expected, Targets::both),
-            _ => Delivery::Complete,
+        let delivery = match (frames, attempt.output(), self.answers) {
+            (Some(frames), Some(expected), None) => deliver(frames, expected, Targets::both),
+            (_, _, None) => Delivery::Complete,
+            (frames, output, Some(_)) => again::give(attempt, frames.as_ref().zip(output)),
         };
         self.remark(attempt, &delivery);
         let outcome = attempt.outcome().unwrap_or(Outcome::Exited(0));

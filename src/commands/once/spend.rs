@@ -23,6 +23,7 @@ use super::super::call::running::ending;
 use super::super::judging::Validity;
 use super::super::keeping::keep;
 use super::Once;
+use super::cgi::answers;
 
 /// The pause between two tries to record an end.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -37,12 +38,14 @@ impl Once<'_> {
         mut ended: Ended,
         validity: &Validity,
     ) -> Ending {
-        let captured = ended.captured.take();
+        let mut captured = ended.captured.take();
         let delivery = captured.as_ref().map_or(Delivery::Complete, |c| c.delivery.clone());
         if let Some(captured) = &captured {
             self.tell_of_trouble(&captured.recording);
         }
-        let completion = self.completion(claim.attempt().started, &ended, captured, validity);
+        let unfit = self.look_at_answer(captured.as_mut());
+        let judged = (validity, unfit);
+        let completion = self.completion(claim.attempt().started, &ended, captured, judged);
         let extent = completion.output.as_ref().map(|o| (o.summary.bytes, o.summary.extent));
         self.call.account.ended(Some(ended.outcome));
         self.call.account.ran(ended.run, extent);
@@ -75,7 +78,7 @@ impl Once<'_> {
         started: WallMs,
         ended: &Ended,
         captured: Option<Captured>,
-        validity: &Validity,
+        (validity, unfit): (&Validity, Option<String>),
     ) -> Completion {
         let ours = match ended.outcome {
             Outcome::Signaled(number) => {
@@ -86,6 +89,7 @@ impl Once<'_> {
         };
         let is_record = ended.stopped.is_none()
             && *validity == Validity::Valid
+            && unfit.is_none()
             && self.args.outcome.record().keeps(ended.outcome)
             && !ours;
         let verdict = if is_record {
@@ -99,7 +103,7 @@ impl Once<'_> {
                 Some(format!("it ran for {} and was stopped", for_people(ended.run)))
             }
             (None, Validity::Refused(why)) => Some(why.clone()),
-            (None, Validity::Valid) => None,
+            (None, Validity::Valid) => unfit,
         };
         Completion {
             verdict,
@@ -179,6 +183,9 @@ impl Once<'_> {
         output.frames.clear();
         output.summary.bytes = 0;
         output.summary.extent = Extent::Truncated;
+        if !self.least.is_empty() {
+            *output = answers::little(&mem::take(&mut self.least), Extent::Truncated);
+        }
         true
     }
 

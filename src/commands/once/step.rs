@@ -32,11 +32,9 @@ pub(in crate::commands) fn step(context: &Context, args: StepArgs) -> anyhow::Re
         return conclude(context, account, Err(lost.into()));
     }
     let args = args.as_once();
-    let request = ask::request(context, &args).map(|request| Request {
-        subject: Subject::step(attempt.operation, name),
-        parent: Some(attempt.ownership(&subject)),
-        ..request
-    });
+    let step = Subject::step(attempt.operation, name);
+    let request = ask::request(&args, step)
+        .map(|request| Request { parent: Some(attempt.ownership(&subject)), ..request });
     let ending = request
         .and_then(|request| Once::new(context, &args, request, &mut account))
         .and_then(Once::run);

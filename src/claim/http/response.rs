@@ -1,0 +1,238 @@
+//! What an answer says of itself in its header block, as a handler writes it for its
+//! server (RFC 3875, section 6): lines that end in a line feed, with or without a carriage
+//! return, and an empty line at the end.
+//!
+//! A handler that speaks to the client itself (NPH) writes no such block; nothing is known
+//! of its answer.
+
+/// How much of an answer is looked at. A header block that is longer is not found whole.
+pub const BEGINNING: usize = 64 << 10;
+
+/// The header by which an answer that is given again is told from the first.
+const REPLAYED: &str = "Idempotent-Replayed: true";
+
+/// What an answer says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    status: Status,
+    block: Option<Block>,
+}
+
+/// Where an answer has its status from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Status {
+    /// It says so, in these words.
+    Said(String),
+    /// It only says where to go.
+    Elsewhere,
+    /// It says nothing.
+    Silent,
+}
+
+/// A header block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Block {
+    /// Where its end is, before the empty line; nothing where that has not come.
+    end: Option<usize>,
+    /// How its lines end.
+    line_end: &'static str,
+}
+
+impl Response {
+    /// Reads the beginning of an answer.
+    #[must_use]
+    pub fn read(answer: &[u8]) -> Self {
+        let nothing = Self { status: Status::Silent, block: None };
+        let mut found = nothing.clone();
+        let mut at = 0;
+        for line in answer.split_inclusive(|byte| *byte == b'\n') {
+            let (text, line_end) = without_end(line);
+            let block = found.block.get_or_insert(Block { end: None, line_end });
+            if text.is_empty() && line.ends_with(b"\n") {
+                if at == 0 {
+                    return nothing;
+                }
+                (block.end, block.line_end) = (Some(at), line_end);
+                return found;
+            }
+            match field(text) {
+                Some((name, value)) => found.status.note(name, value),
+                // A field may go on in the next line.
+                None if at > 0 && (text.starts_with(b" ") || text.starts_with(b"\t")) => {}
+                // What has been cut in the middle of a name is no other thing yet.
+                None if !line.ends_with(b"\n") && answer.len() >= BEGINNING => {}
+                None => return nothing,
+            }
+            at += line.len();
+        }
+        found
+    }
+
+    /// Its status: what it says, else 302 for one that says where to go, else 200. What
+    /// it says and cannot be read is no success.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        match &self.status {
+            Status::Said(text) => {
+                let digits = text.split(' ').next().unwrap_or_default();
+                let number = digits.parse().ok().filter(|_| digits.len() == 3);
+                number.filter(|status| (100..=599).contains(status)).unwrap_or(500)
+            }
+            Status::Elsewhere => 302,
+            Status::Silent => 200,
+        }
+    }
+
+    /// Its status with words, as a handler writes it.
+    #[must_use]
+    pub fn status_line(&self) -> &str {
+        match &self.status {
+            Status::Said(text) => text,
+            Status::Elsewhere => "302 Found",
+            Status::Silent => "200 OK",
+        }
+    }
+
+    /// An answer that has only its status, and no body.
+    #[must_use]
+    pub fn without_body(&self) -> Vec<u8> {
+        format!("Status: {}\r\n\r\n", self.status_line()).into_bytes()
+    }
+
+    /// What tells an answer that is given again from the first, and where in it that
+    /// belongs; nothing for one that has no header block.
+    #[must_use]
+    pub fn replayed(&self) -> Option<(usize, String)> {
+        let block = self.block.as_ref()?;
+        Some((block.end.unwrap_or(0), format!("{REPLAYED}{}", block.line_end)))
+    }
+
+    /// Whether its header block is there, up to the empty line.
+    #[must_use]
+    pub fn has_whole_block(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| block.end.is_some())
+    }
+}
+
+impl Status {
+    fn note(&mut self, name: &[u8], value: &[u8]) {
+        let is_said = matches!(self, Self::Said(_));
+        if name.eq_ignore_ascii_case(b"status") && !is_said {
+            *self = Self::Said(String::from_utf8_lossy(value).into_owned());
+        } else if name.eq_ignore_ascii_case(b"location") && !is_said {
+            *self = Self::Elsewhere;
+        }
+    }
+}
+
+/// A line without what ends it, and that.
+fn without_end(line: &[u8]) -> (&[u8], &'static str) {
+    match line.strip_suffix(b"\r\n") {
+        Some(text) => (text, "\r\n"),
+        None => (line.strip_suffix(b"\n").unwrap_or(line), "\n"),
+    }
+}
+
+/// The name and the value of a header field.
+fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let (name, value) = (&line[..colon], &line[colon + 1..]);
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    (!name.is_empty() && name.iter().all(is_token)).then(|| (name, value.trim_ascii()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn given_again(answer: &str) -> String {
+        let mut answer = answer.to_owned();
+        if let Some((at, text)) = Response::read(answer.as_bytes()).replayed() {
+            answer.insert_str(at, &text);
+        }
+        answer
+    }
+
+    #[test]
+    fn the_status_is_what_the_answer_says_or_what_the_rfc_says_of_it() {
+        for (answer, status) in [
+            ("Status: 201 Created\r\nContent-Type: text/plain\r\n\r\nmade", 201),
+            ("Content-Type: text/plain\nstatus:404\n\n", 404),
+            ("Location: /there\r\n\r\n", 302),
+            ("Location: /there\r\nStatus: 303 See Other\r\n\r\n", 303),
+            ("Status: 301 Moved Permanently\r\nLocation: /there\r\n\r\n", 301),
+            ("Content-Type: text/plain\n\nStatus: 500\n", 200),
+            ("Status: no number\n\n", 500),
+            ("Status: 2000\n\n", 500),
+            ("Status: 204 No Content\n", 204),
+            ("Status: 204", 204),
+            ("just text\n", 200),
+            ("", 200),
+        ] {
+            assert_eq!(Response::read(answer.as_bytes()).status(), status, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn the_mark_is_the_last_header_and_its_line_ends_as_the_handler_ends_lines() {
+        for (answer, marked) in [
+            ("A: b\r\n\r\nbody\n\n", "A: b\r\nIdempotent-Replayed: true\r\n\r\nbody\n\n"),
+            ("A: b\n\nbody", "A: b\nIdempotent-Replayed: true\n\nbody"),
+            ("A: b\n c\n\n", "A: b\n c\nIdempotent-Replayed: true\n\n"),
+            ("Status: 204\r\n", "Idempotent-Replayed: true\r\nStatus: 204\r\n"),
+            ("Status: 204", "Idempotent-Replayed: true\nStatus: 204"),
+        ] {
+            assert_eq!(given_again(answer), marked);
+        }
+    }
+
+    #[test]
+    fn an_answer_without_a_header_block_is_left_as_it_is() {
+        for answer in [
+            "",
+            "\n",
+            "\r\n\r\nbody",
+            "body\n",
+            "HTTP/1.1 200 OK\r\nA: b\r\n\r\n",
+            "A: b\nbody\n\n",
+        ] {
+            assert_eq!(given_again(answer), answer);
+            assert!(!Response::read(answer.as_bytes()).has_whole_block());
+        }
+    }
+
+    #[test]
+    fn a_header_block_that_is_too_long_is_marked_at_its_beginning() {
+        let answer = "A: b\r\n".repeat(BEGINNING / 6 + 1);
+        let beginning = Response::read(&answer.as_bytes()[..BEGINNING]);
+        assert_eq!(beginning.replayed(), Some((0, "Idempotent-Replayed: true\r\n".to_owned())));
+    }
+
+    #[test]
+    fn an_answer_without_its_body_keeps_the_words_of_its_status() {
+        let only = |answer: &str| Response::read(answer.as_bytes()).without_body();
+        assert_eq!(only("Status: 201 Made\nA: b\n\nbody"), b"Status: 201 Made\r\n\r\n");
+        assert_eq!(only("A: b\n\nbody"), b"Status: 200 OK\r\n\r\n");
+        assert_eq!(only("Location: /\n\n"), b"Status: 302 Found\r\n\r\n");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic_and_the_mark_is_within_them(answer: Vec<u8>) {
+            let response = Response::read(&answer);
+            prop_assert!((100..=599).contains(&response.status()));
+            if let Some((at, _)) = response.replayed() {
+                prop_assert!(at <= answer.len());
+            }
+        }
+
+        #[test]
+        fn an_answer_with_the_mark_says_the_same_of_itself(answer in "((Status: [0-9]{3}|A: b|Location: /)\r?\n){1,4}\r?\nbody") {
+            let marked = given_again(&answer);
+            let (before, after) = (Response::read(answer.as_bytes()), Response::read(marked.as_bytes()));
+            prop_assert_eq!(before.status(), after.status());
+            prop_assert_eq!(marked.len() - answer.len(), before.replayed().unwrap().1.len());
+        }
+    }
+}

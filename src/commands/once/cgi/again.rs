@@ -1,0 +1,135 @@
+//! Gives a recorded answer again: the same bytes, with a header that says that it is not
+//! the first time. What the handler wrote for its operator is not said again.
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _};
+use std::os::fd::AsFd as _;
+
+use crate::claim::attempt::{Attempt, Extent, OutputSummary};
+use crate::claim::http::response::{BEGINNING, Response};
+use crate::claim::outcome::Outcome;
+use crate::process::frames::{FrameReader, Stream};
+use crate::process::source::{Delivery, has_left, write_all};
+use crate::report::problem::Problem;
+use crate::store::Frames;
+
+/// Gives the answer of an attempt again, of which this is the output.
+#[inline(never)]
+pub(in crate::commands::once) fn give(
+    attempt: &Attempt,
+    output: Option<(&Frames, OutputSummary)>,
+) -> Delivery {
+    let given = match output {
+        Some((frames, expected)) => give_output(frames, expected),
+        // A person has said that it had gone well.
+        None if attempt.outcome().is_some_and(Outcome::is_success) => {
+            give_status(&Response::read(b""))
+        }
+        None => Ok(Delivery::Complete),
+    };
+    match given {
+        Err(why) if has_left(&why) => Delivery::Complete,
+        Err(why) => Delivery::Failed(why.to_string()),
+        Ok(delivery) => delivery,
+    }
+}
+
+fn give_output(frames: &Frames, expected: OutputSummary) -> io::Result<Delivery> {
+    let response = Response::read(&beginning(frames)?);
+    if expected.extent == Extent::Truncated {
+        // A part of an answer is another answer.
+        return if response.has_whole_block() {
+            give_status(&response)
+        } else {
+            write(Problem::answer_lost().answer()?.as_bytes())
+        };
+    }
+    let mut mark = response.replayed();
+    let mut out = standard_output()?;
+    let (mut all, mut written) = (0, 0);
+    each_piece(frames, |stream, mut piece| {
+        all += piece.len() as u64;
+        if stream == Stream::Err {
+            return Ok(Next::More);
+        }
+        if let Some((at, text)) = mark.take_if(|(at, _)| *at <= written + piece.len()) {
+            let (before, after) = piece.split_at(at - written);
+            write_all(&mut out, before)?;
+            write_all(&mut out, text.as_bytes())?;
+            written += before.len();
+            piece = after;
+        }
+        write_all(&mut out, piece)?;
+        written += piece.len();
+        Ok(Next::More)
+    })?;
+    Ok(if all == expected.bytes {
+        Delivery::Complete
+    } else {
+        let missing = format!("it is damaged, {all} of its {} bytes are left", expected.bytes);
+        Delivery::Failed(missing)
+    })
+}
+
+/// An answer without its body, and with the mark.
+fn give_status(response: &Response) -> io::Result<Delivery> {
+    let mut answer = response.without_body();
+    if let Some((at, text)) = Response::read(&answer).replayed() {
+        answer.splice(at..at, text.into_bytes());
+    }
+    write(&answer)
+}
+
+fn write(answer: &[u8]) -> io::Result<Delivery> {
+    write_all(&mut standard_output()?, answer).map(|()| Delivery::Complete)
+}
+
+fn standard_output() -> io::Result<File> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// As much of an answer as has its header block.
+fn beginning(frames: &Frames) -> io::Result<Vec<u8>> {
+    let mut beginning = Vec::new();
+    each_piece(frames, |stream, piece| {
+        if stream == Stream::Out {
+            let room = BEGINNING - beginning.len();
+            beginning.extend_from_slice(&piece[..piece.len().min(room)]);
+        }
+        Ok(if beginning.len() == BEGINNING { Next::Enough } else { Next::More })
+    })?;
+    Ok(beginning)
+}
+
+/// Whether more is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    More,
+    Enough,
+}
+
+fn each_piece(
+    frames: &Frames,
+    each: impl FnMut(Stream, &[u8]) -> io::Result<Next>,
+) -> io::Result<()> {
+    match frames {
+        Frames::Bytes(bytes) => each_of(FrameReader::in_memory(bytes), each),
+        Frames::File(file, length) => {
+            let mut file = &**file;
+            file.rewind()?;
+            each_of(FrameReader::new(file.take(*length)), each)
+        }
+    }
+}
+
+fn each_of(
+    mut reader: FrameReader<impl Read>,
+    mut each: impl FnMut(Stream, &[u8]) -> io::Result<Next>,
+) -> io::Result<()> {
+    while let Some((stream, piece)) = reader.next_piece()? {
+        if each(stream, piece)? == Next::Enough {
+            break;
+        }
+    }
+    Ok(())
+}
