@@ -25,6 +25,9 @@ _doubletap() {
             doubletap,begin)
                 cmd="doubletap__subcmd__begin"
                 ;;
+            doubletap,cgi)
+                cmd="doubletap__subcmd__cgi"
+                ;;
             doubletap,complete)
                 cmd="doubletap__subcmd__complete"
                 ;;
@@ -64,9 +67,6 @@ _doubletap() {
             doubletap,renew)
                 cmd="doubletap__subcmd__renew"
                 ;;
-            doubletap,setup)
-                cmd="doubletap__subcmd__setup"
-                ;;
             doubletap,show)
                 cmd="doubletap__subcmd__show"
                 ;;
@@ -83,7 +83,7 @@ _doubletap() {
 
     case "${cmd}" in
         doubletap)
-            opts="-q -v -h -V --store --namespace --quiet --verbose --log --source --store-timeout --help --version once lease begin complete fail acquire release renew assert step show logs list forget prune stats doctor setup completions keygen"
+            opts="-q -v -h -V --store --namespace --quiet --verbose --log --source --store-timeout --help --version once lease begin complete fail acquire release renew assert step cgi show logs list forget prune stats doctor completions keygen"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -341,6 +341,115 @@ _doubletap() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json sh" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        doubletap__subcmd__cgi)
+            opts="-q -v -w -h --store --namespace --quiet --verbose --log --source --store-timeout --key-env --scope-env --require-key --require-random-key --fingerprint --max-body --ttl --record-status --max-output --no-output --wait --on-crash --max-attempts --retry-after --claim-ttl --timeout --kill-after --fail-open --report --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-env)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scope-env)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-body)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ttl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record-status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-crash)
+                    COMPREPLY=($(compgen -W "rerun stop" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-attempts)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --retry-after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --claim-ttl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kill-after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -891,7 +1000,7 @@ _doubletap() {
             return 0
             ;;
         doubletap__subcmd__once)
-            opts="-q -v -w -n -E -h --store --namespace --quiet --verbose --log --source --store-timeout --key --ttl --per --tz --record --retry-after --fingerprint --on-crash --max-attempts --max-output --validate --replay --no-output --claim-ttl --rerun --fail-open --wait --nonblock --conflict-exit-code --timeout --kill-after --report --help"
+            opts="-q -v -w -n -E -h --store --namespace --quiet --verbose --log --source --store-timeout --key --key-env --if-key --ttl --per --tz --record --retry-after --fingerprint --on-crash --max-attempts --max-output --validate --replay --no-output --claim-ttl --rerun --fail-open --wait --nonblock --conflict-exit-code --timeout --kill-after --report --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -929,6 +1038,10 @@ _doubletap() {
                     return 0
                     ;;
                 --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-env)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1160,51 +1273,6 @@ _doubletap() {
                     return 0
                     ;;
                 --claim-ttl)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        doubletap__subcmd__setup)
-            opts="-q -v -h --store --namespace --quiet --verbose --log --source --store-timeout --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --store)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --namespace)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --log)
-                    local oldifs
-                    if [ -n "${IFS+x}" ]; then
-                        oldifs="$IFS"
-                    fi
-                    IFS=$'\n'
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    if [ -n "${oldifs+x}" ]; then
-                        IFS="$oldifs"
-                    fi
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o filenames
-                    fi
-                    return 0
-                    ;;
-                --source)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -43,6 +43,7 @@ complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "release" -d 'Gi
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "renew" -d 'Extend a claim or a lease from now on'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "assert" -d 'Ask whether a claim or a lease is still good, in the middle of a long script'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "step" -d 'Run a step of an operation, once, however often that is retried'
+complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "cgi" -d 'Run a CGI handler once per idempotency key, and replay its HTTP response'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "show" -d 'Show what is known of a key'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "logs" -d 'Print the output of a key\'s newest attempt, also while it runs'
 complete -c doubletap -n "__fish_doubletap_needs_command" -f -a "list" -d 'List the keys, the newest first'
@@ -59,6 +60,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l log -d 'App
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l source -d 'Label the caller in the report' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l store-timeout -d 'Wait this long for the store itself [default: 10s]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l key -d 'The key, if it begins with a dash' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l key-env -d 'Take the key from this environment variable' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l ttl -d 'Replay the recorded outcome for this long, or forever [default: until it is pruned]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l per -d 'Once per calendar period: the record is good until the period ends' -r -f -a "hour\t'From one full hour to the next'
 day\t'From midnight to midnight'
@@ -84,6 +86,7 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l kill-after 
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l report -d 'Write one JSON line about this call to FILE or fd:N' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -s q -l quiet -d 'Say nothing about a busy key or a take-over'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -s v -l verbose -d 'Say on stderr what happened, replays included'
+complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l if-key -d 'If that variable is unset or empty, run unguarded and say so'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l no-output -d 'Keep only the exit status; the command keeps the terminal'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l rerun -d 'Run even if recorded; the record stays unless the rerun succeeds'
 complete -c doubletap -n "__fish_doubletap_using_subcommand once" -l fail-open -d 'If the store cannot be used, run unguarded and say so'
@@ -244,6 +247,34 @@ complete -c doubletap -n "__fish_doubletap_using_subcommand step" -s v -l verbos
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -l no-output -d 'Keep only the exit status; the command keeps the terminal'
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -s n -l nonblock -d 'Do not wait (the default)'
 complete -c doubletap -n "__fish_doubletap_using_subcommand step" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l store -d 'Keep the state in this file, or on this server' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l namespace -d 'Separate equal keys [default: default]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l source -d 'Label the caller in the report' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l store-timeout -d 'Wait this long for the store itself [default: 10s]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l key-env -d 'Take the key from this variable of the server [default: that of the header Idempotency-Key]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l scope-env -d 'Two values of this variable never share a key [default: the user\'s name]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l fingerprint -d 'Compare the body as JSON (`json`), or this too, such as `env:NAME`' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l max-body -d 'Refuse a larger body, or none for no limit [default: 16MiB]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l ttl -d 'Replay the recorded response for this long, or forever [default: until it is pruned]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l record-status -d 'Record these HTTP statuses [default: 2xx, 3xx, and 4xx but 408, 409, 425 and 429]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l max-output -d 'Keep this much of a response, or none for no limit [default: 16MiB]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -s w -l wait -d 'While the key is busy, wait up to this long, or forever' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l on-crash -d 'What to do about an interrupted attempt [default: rerun]' -r -f -a "rerun\t'Say so and run again'
+stop\t'Refuse until a person has decided'"
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l max-attempts -d 'Refuse after this many unsuccessful attempts' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l retry-after -d 'After a failure, keep the key busy for this long' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l claim-ttl -d 'How long a claim lasts unless it is renewed [default: 60s]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l timeout -d 'End the handler after this long; that is a failure' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l kill-after -d 'Kill a handler that was told to end and has not after this long [default: 10s after --timeout, never after a signal]' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l report -d 'Write one JSON line about this call to FILE or fd:N' -r
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -s q -l quiet -d 'Say nothing about a busy key or a take-over'
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -s v -l verbose -d 'Say on stderr what happened, replays included'
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l require-key -d 'Refuse a POST, PATCH or DELETE without a key'
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l require-random-key -d 'Of callers without a user, refuse keys that are short or could be guessed'
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l no-output -d 'Keep only the status of a response, for private answers'
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -l fail-open -d 'If the store cannot be used, run unguarded and say so'
+complete -c doubletap -n "__fish_doubletap_using_subcommand cgi" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l store -d 'Keep the state in this file, or on this server' -r -F
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l namespace -d 'Separate equal keys [default: default]' -r
 complete -c doubletap -n "__fish_doubletap_using_subcommand show" -l log -d 'Append one JSON line for each `once`, `lease` and `step` to this file' -r -F

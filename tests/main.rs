@@ -14,6 +14,7 @@ mod begin_refused;
 mod begin_ties;
 mod begin_waits;
 mod campaign;
+mod cgi;
 mod clock_steps;
 mod complete;
 mod complete_results;

@@ -139,6 +139,12 @@ impl Scene {
         self.once(words).sh(ATTEMPT)
     }
 
+    /// `doubletap cgi` with the words of a line, and a handler that does what `behave` said
+    /// last.
+    pub(crate) fn handled(&self, words: &str) -> Call<'_> {
+        self.call(&format!("cgi {words}")).sh(ATTEMPT)
+    }
+
     /// `doubletap lease` with the words of a line; the command is still to come.
     pub(crate) fn lease(&self, words: &str) -> Call<'_> {
         self.call(&format!("lease {words}"))
