@@ -27,7 +27,10 @@
 //! on time ([`claim::holder::Tie`]); [`commands::complete`], [`commands::fail`] and
 //! [`commands::release`] find it again by its token, as a claim that has to be spent. A step is
 //! a `once` whose namespace is its operation's alone ([`claim::key::Kind`]), and which asks
-//! with every claim whether the attempt that it belongs to still holds its own.
+//! with every claim whether the attempt that it belongs to still holds its own. A request
+//! that a web server hands to its handler (`cgi`) is one, too: [`claim::http`] reads whose it
+//! is and what the response says of itself, and where the handler has no say
+//! [`report::problem`] is the answer.
 
 pub mod claim;
 pub mod cli;

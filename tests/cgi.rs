@@ -12,6 +12,7 @@ mod kept;
 mod keys;
 mod passing;
 mod scope;
+mod servers;
 
 use crate::support::{Call, Done, Scene, input_of};
 
@@ -110,9 +111,12 @@ impl Answer {
         })
     }
 
-    /// The status line without its words.
+    /// The status without its words, as a handler or as a server says it.
     fn status(&self) -> &str {
-        &self.header("Status").unwrap_or("200")[..3]
+        match self.head.strip_prefix("HTTP/1.1 ") {
+            Some(status) => &status[..3],
+            None => &self.header("Status").unwrap_or("200")[..3],
+        }
     }
 
     fn is_replayed(&self) -> bool {

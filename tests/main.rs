@@ -46,6 +46,7 @@ mod herd;
 mod inheritance;
 mod inherited_signals;
 mod inspect;
+mod key_env;
 mod keyboard;
 mod large_output;
 mod lease;

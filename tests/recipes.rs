@@ -15,7 +15,8 @@ use crate::support::Scene;
 const README: &str = include_str!("../README.md");
 
 /// The sources of the tests below, in which each recipe is asked for by its name.
-const TESTS: [&str; 5] = [
+const TESTS: [&str; 6] = [
+    include_str!("cgi/servers/recipes.rs"),
     include_str!("recipes/answers.rs"),
     include_str!("recipes/cron.rs"),
     include_str!("recipes/releases.rs"),
@@ -69,7 +70,7 @@ pub(crate) fn blocks(text: &str) -> Vec<String> {
 
 /// The blocks of a recipe, all of them.
 #[track_caller]
-fn recipe<const N: usize>(name: &str) -> [String; N] {
+pub(crate) fn recipe<const N: usize>(name: &str) -> [String; N] {
     let all = recipes();
     let found = all.iter().find(|(known, _)| *known == name);
     let (_, text) = found.unwrap_or_else(|| panic!("README.md has no recipe **{name}.**"));
@@ -80,14 +81,14 @@ fn recipe<const N: usize>(name: &str) -> [String; N] {
 
 /// A recipe of one block.
 #[track_caller]
-fn only(name: &str) -> String {
+pub(crate) fn only(name: &str) -> String {
     let [block] = recipe(name);
     block
 }
 
 /// Replaces a path that is not ours, which the recipe must name.
 #[track_caller]
-fn elsewhere(text: &str, from: &str, to: &std::path::Path) -> String {
+pub(crate) fn elsewhere(text: &str, from: &str, to: &std::path::Path) -> String {
     assert!(text.contains(from), "the recipe does not name {from}: {text}");
     text.replace(from, to.to_str().unwrap())
 }

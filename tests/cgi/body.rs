@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 
 use super::{Answer, KEY, Request, says};
-use crate::support::processes::peak_memory_kb;
 use crate::support::Scene;
+use crate::support::processes::peak_memory_kb;
 
 #[test]
 fn a_body_comes_to_the_handler_byte_for_byte() {

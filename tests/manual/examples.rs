@@ -14,7 +14,7 @@ use super::page::Example;
 
 /// The commands that examples name, in the folder of the home, and what they do.
 /// `$n` says how often they have been run.
-const STAND_INS: [(&str, &str); 13] = [
+const STAND_INS: [(&str, &str); 14] = [
     ("work/deploy.sh", "echo deployment $n"),
     ("work/report.sh", "echo report $n"),
     ("work/fetch.sh", "echo fetched $n"),
@@ -25,6 +25,7 @@ const STAND_INS: [(&str, &str); 13] = [
         "work/release.sh",
         "[ $n -gt 1 ] || { echo the server does not answer; exit 1; }; echo released in run $n",
     ),
+    ("work/pay.sh", r#"printf 'Content-Type: text/plain\n\npaid in run %s\n' "$n""#),
     ("work/handle.sh", r#"echo "handled in run $n: $(cat)""#),
     ("work/rates.sh", r#"[ $n -gt 1 ] && echo "1 EUR = 1.16 USD" || echo try again later"#),
     // A machine that crashes takes doubletap and its command along.

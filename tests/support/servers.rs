@@ -17,7 +17,9 @@ mod pooler;
 mod postgres;
 mod redis;
 mod tool;
+mod web;
 
 pub(crate) use network::{Host, Network};
 pub(crate) use postgres::Postgres;
 pub(crate) use redis::{Persistence, Redis};
+pub(crate) use web::Web;

@@ -59,6 +59,18 @@ impl Home {
         home
     }
 
+    /// An empty folder for a server that runs as we do.
+    pub(super) fn ours() -> Self {
+        let folder = TempDir::with_prefix("doubletap-server-").expect("a folder can be made");
+        Self { folder, account: None }
+    }
+
+    /// The name of whoever we are.
+    pub(super) fn user() -> String {
+        let user = User::from_uid(geteuid()).ok().flatten();
+        user.map_or_else(|| "nobody".to_owned(), |user| user.name)
+    }
+
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()

@@ -1,0 +1,113 @@
+//! The recipes of the README for web servers, as they stand there. Only paths are other
+//! ones, and the port.
+
+use std::path::Path;
+
+use super::{Answer, Web, says};
+use crate::recipes::{elsewhere, only, recipe};
+use crate::support::{BIN, Call, Scene};
+
+const OURS: &str = "/usr/local/bin/doubletap";
+const FOLDER: &str = "/usr/local/lib/pay";
+const STORE: &str = "/var/lib/pay/doubletap.db";
+
+/// The scene with the programs of the recipe in it, and what is typed to try them.
+fn installed() -> (Scene, [String; 2]) {
+    let scene = Scene::new();
+    let [program, try_it, ask] = recipe("A handler behind a web server");
+    let here = |text: &str| elsewhere(text, FOLDER, &scene.work());
+    let program = here(&elsewhere(&program, OURS, Path::new(BIN)));
+    scene.executable(&scene.path("cgi"), &elsewhere(&program, STORE, &scene.store()));
+    handles(&scene);
+    let lines = [here(&try_it), ask];
+    (scene, lines)
+}
+
+fn handles(scene: &Scene) {
+    let work = scene.work().display().to_string();
+    scene
+        .executable(&scene.path("handle"), &format!("cd '{work}'; echo run >>runs; . ./behaviour"));
+    scene.behave(&says("paid"));
+}
+
+/// The README's `curl`, for this server; what it prints is left to the test.
+fn ask<'a>(scene: &'a Scene, line: &str, web: &Web) -> Call<'a> {
+    let line = line.replace("http://localhost", &web.url(""));
+    scene.shell(&line).any_stdout().any_stderr()
+}
+
+/// What the README says of a request that is repeated, behind this server.
+#[track_caller]
+fn assert_pays_once(scene: &Scene, line: &str, web: &Web) {
+    let key = scene.call("keygen").any_stdout().run().text();
+    let line = line.replace("$(doubletap keygen)", key.trim());
+    for again in [false, true] {
+        let answer = Answer::of(&ask(scene, &line, web).run());
+        let found = (answer.status(), answer.text(), answer.is_replayed());
+        assert_eq!(found, ("200", "paid".to_owned(), again), "{}", web.log());
+    }
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn a_handler_is_tried_without_a_server() {
+    let (scene, [try_it, _]) = installed();
+    scene.shell(&try_it).stdout("Content-Type: text/plain\r\n\r\npaid").run();
+    let again = scene.shell(&try_it).any_stdout().run();
+    assert!(Answer::of(&again).is_replayed());
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+#[ignore = "needs lighttpd and curl: cargo test -- --ignored cgi::servers::"]
+fn lighttpd_runs_the_recipe_of_the_readme() {
+    let (scene, [_, ask]) = installed();
+    let web = Web::lighttpd(&elsewhere(&only("lighttpd"), FOLDER, &scene.work()));
+    assert_pays_once(&scene, &ask, &web);
+}
+
+#[test]
+#[ignore = "needs nginx-light, fcgiwrap and curl: cargo test -- --ignored cgi::servers::"]
+fn nginx_runs_the_recipe_of_the_readme() {
+    let (scene, [_, ask]) = installed();
+    let place = elsewhere(&only("nginx"), FOLDER, &scene.work());
+    let web = Web::nginx(&elsewhere(&place, "/run/fcgiwrap.socket", Path::new("SOCKET")));
+    assert_pays_once(&scene, &ask, &web);
+    // What the README says of users whose passwords nobody checks.
+    let key = "Idempotency-Key: 8e03978e-40d5-43e8-bc93-6894a57f9324";
+    let as_somebody = |web: &Web, user: &str| {
+        let call = scene.call("-sS -i -d x -H").program("curl".as_ref()).arg(key);
+        let call = call.arg("-u").arg(user).arg(web.url("/pay")).any_stdout();
+        Answer::of(&call.run()).is_replayed()
+    };
+    assert!(!as_somebody(&web, "alice:wrong"));
+    assert!(as_somebody(&web, "alice:guessed"), "the name is believed");
+    let away = "fastcgi_params;\n        fastcgi_param REMOTE_USER \"\";";
+    let guests = place.replace("fastcgi_params;", away).replace("/run/fcgiwrap.socket", "SOCKET");
+    let web = Web::nginx(&guests);
+    assert!(!as_somebody(&web, "alice:wrong"));
+    assert!(as_somebody(&web, "bob:wrong"), "all are guests");
+}
+
+#[test]
+#[ignore = "needs webhook and curl: cargo test -- --ignored cgi::servers::"]
+fn the_webhook_daemon_runs_the_recipe_of_the_readme() {
+    let scene = Scene::new();
+    let [hooks, hook] = recipe("The webhook daemon");
+    let hook = elsewhere(&elsewhere(&hook, OURS, Path::new(BIN)), STORE, &scene.store());
+    scene.executable(&scene.path("hook"), &elsewhere(&hook, FOLDER, &scene.work()));
+    handles(&scene);
+    scene.behave("sed s/^/took:/");
+    let web = Web::webhook(&elsewhere(&hooks, FOLDER, &scene.work()));
+    let deliver = |id: &str, body: &str| {
+        let call = scene.call("-sS -w %{http_code} -H").program("curl".as_ref());
+        let call = call.arg(format!("X-Delivery-Id: {id}")).arg("-d").arg(body);
+        call.arg(web.url("/hooks/pay")).any_stdout().run().text()
+    };
+    for _ in 0..2 {
+        assert_eq!(deliver("d1", "paid"), "took:paid200", "{}", web.log());
+    }
+    assert!(deliver("d1", "stolen").ends_with("500"));
+    assert!(deliver("", "paid").ends_with("500"));
+    assert_eq!(scene.runs(), 1);
+}
