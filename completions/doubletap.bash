@@ -67,6 +67,9 @@ _doubletap() {
             doubletap,renew)
                 cmd="doubletap__subcmd__renew"
                 ;;
+            doubletap,setup)
+                cmd="doubletap__subcmd__setup"
+                ;;
             doubletap,show)
                 cmd="doubletap__subcmd__show"
                 ;;
@@ -83,7 +86,7 @@ _doubletap() {
 
     case "${cmd}" in
         doubletap)
-            opts="-q -v -h -V --store --namespace --quiet --verbose --log --source --store-timeout --help --version once lease begin complete fail acquire release renew assert step cgi show logs list forget prune stats doctor completions keygen"
+            opts="-q -v -h -V --store --namespace --quiet --verbose --log --source --store-timeout --help --version once lease begin complete fail acquire release renew assert step cgi show logs list forget prune stats doctor setup completions keygen"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1273,6 +1276,51 @@ _doubletap() {
                     return 0
                     ;;
                 --claim-ttl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        doubletap__subcmd__setup)
+            opts="-q -v -h --store --namespace --quiet --verbose --log --source --store-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -9,7 +9,7 @@ const METHODS: [&str; 3] = ["POST", "PATCH", "DELETE"];
 fn a_repeated_request_gets_the_response_of_the_first_and_is_told_so() {
     for method in METHODS {
         let scene = Scene::new();
-        scene.behave(r#"printf 'Status: 201 Created\r\nX-Id: 7\r\n\r\nmade '; cat"#);
+        scene.behave(r"printf 'Status: 201 Created\r\nX-Id: 7\r\n\r\nmade '; cat");
         let request = || Request::new(&scene, method).with("HTTP_IDEMPOTENCY_KEY", KEY).body("it");
         let first = "Status: 201 Created\r\nX-Id: 7\r\n\r\nmade it";
         request().call("").stdout(first).run();
