@@ -231,7 +231,7 @@ fn of_two_keys_at_most_one_counts(site: &Site) {
         let headers: Vec<String> =
             keys.iter().map(|key| format!("Idempotency-Key: \"{key}\"")).collect();
         let words: Vec<&str> =
-            headers.iter().flat_map(|header| ["-H", header]).chain(["-d", "x"]).collect();
+            headers.iter().flat_map(|header| ["-H", header.as_str()]).chain(["-d", "x"]).collect();
         site.answer(site.ask("/pay", &words))
     };
     let first = ask(&["a", "b"]);
