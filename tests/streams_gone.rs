@@ -118,6 +118,11 @@ const ROWS: &[Row] = &[
     row("stats --json", 0, |scene| about(scene, "stats --json")),
     row("doctor", 0, |scene| about(scene, "doctor")),
     row("doctor --json", 0, |scene| about(scene, "doctor --json")),
+    row("setup", 0, |scene| scene.call("setup -v")),
+    row("cgi", 0, |scene| {
+        let call = scene.call("cgi").sh("echo Status: 200; echo; echo out");
+        call.env("REQUEST_METHOD", "POST").env("HTTP_IDEMPOTENCY_KEY", "k")
+    }),
     row("completions bash", 0, |scene| scene.call("completions bash")),
     row("keygen", 0, |scene| scene.call("keygen")),
     row("--help", 0, |scene| scene.call("--help")),

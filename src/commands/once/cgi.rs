@@ -28,7 +28,7 @@ use super::super::call::account::{Account, Spoke};
 use super::super::call::running::describe_not_started;
 use super::{Once, ask, conclude};
 use answers::{Answers, Kept};
-use request::{Unusable, values, variable};
+use request::{Unusable, variable};
 
 /// Handles the request, or gives its recorded response again.
 #[inline(never)]
@@ -43,8 +43,7 @@ pub(in crate::commands) fn cgi(
         )
         .into());
     }
-    // As a server joins them that does it itself: no key is written like that.
-    let header = values(args.request.key_env()).join(&b", "[..]);
+    let header = variable(args.request.key_env());
     let is_keyless = header.trim_ascii().is_empty() && !args.request.require_key;
     if !is_guarded(&method) || is_keyless {
         return pass_through(&args.command);

@@ -22,12 +22,6 @@ pub(super) fn variable(name: &str) -> Vec<u8> {
     env::var_os(OsStr::new(name)).unwrap_or_default().into_vec()
 }
 
-/// All values of a variable of the server, of which a client may have sent two.
-pub(super) fn values(name: &str) -> Vec<Vec<u8>> {
-    let all = env::vars_os().filter(|(known, _)| known == name);
-    all.map(|(_, value)| value.into_vec()).collect()
-}
-
 /// Why a request cannot be told from others.
 pub(super) enum Unusable {
     /// It is not as it should be.
