@@ -1,4 +1,4 @@
-//! A store on Redis, as a [`Shelf`](super::shelf::Shelf).
+//! A store on Redis: a [`Shelf`], under the rules of [`ChainStore`](super::chained::ChainStore).
 //!
 //! A chain is a hash of rows, one for each generation: a line that scripts can read, and the
 //! attempt as a JSON document. Indexes beside it find attempts by fence and by token, those
