@@ -164,7 +164,7 @@ pub struct OnceArgs {
     pub key: OnceKeyArgs,
 
     /// If that variable is unset or empty, run unguarded and say so
-    #[arg(long, requires = "key_env")]
+    #[arg(long, requires = "key_env", conflicts_with_all = ["positional", "named"])]
     pub if_key: bool,
 
     /// How long the record is good.
