@@ -5,6 +5,9 @@
 //!     cargo bench --bench compare                        every row
 //!     cargo bench --bench compare -- --quick             the same with fewer rounds
 //!     cargo bench --bench compare -- replay              the rows with "replay" in their name
+//!     cargo bench --features full --bench compare -- server
+//!                                                        those of the stores on servers, which
+//!                                                        only builds with these features have
 //!
 //! Prints markdown on stdout: the machine, then one table. It takes six minutes, and two with
 //! `--quick`; four gigabytes of disk have to be free, and two of memory should be. Each round
@@ -35,6 +38,9 @@
 //!   `flock F sh -c 'test -e M || { true && touch M && sync M; }'`.
 //! - `sqlite3` (package sqlite3) removes rows with one statement.
 //! - `tee`, `cat` and `sync` of coreutils move and keep a gigabyte.
+//! - `psql` (package postgresql) and `redis-cli` (package redis) claim and record by hand what our
+//!   stores on servers do: see `compare/postgres.rs` and `compare/redis.rs`.
+//! - `etcdctl lock NAME true` (packages etcd-client and etcd-server) is the lease of others.
 //! - we ourselves, in the rows that say how much one call may be in the way of another.
 //!
 //! A peer that is not installed is named in the table; our own time is measured all the same.
@@ -42,11 +48,18 @@
 //! # How to add a row
 //!
 //! Write two functions that prepare a side and return its [`row::Measure`], or one that prepares
-//! both and returns a [`row::MeasureBoth`], and add a [`row::Row`] to [`rows::ROWS`]. The programs
+//! both and returns a [`row::MeasureBoth`], and add a [`row::Row`] to the rows. The programs
 //! that are compared are run from copies. Everything happens in a new folder below cargo's target
 //! folder, which is the working directory, lies on a real disk and is removed at the end, also
 //! after a failure, `^C` or TERM. After a KILL, remove `target/*/tmp/compare-*`.
+//!
+//! Servers are private ones in that folder, each ended with its row: see `compare/server.rs`. For
+//! root they run under the accounts of their packages, which must be able to get to the target
+//! folder.
 
+#[cfg(any(feature = "postgres", feature = "redis"))]
+#[path = "compare/etcd.rs"]
+mod etcd;
 #[path = "compare/gigabyte.rs"]
 mod gigabyte;
 #[path = "compare/idiom.rs"]
@@ -73,6 +86,15 @@ mod once;
 mod options;
 #[path = "compare/peak.rs"]
 mod peak;
+#[cfg(feature = "postgres")]
+#[path = "compare/postgres.rs"]
+mod postgres;
+#[cfg(feature = "redis")]
+#[path = "compare/redis.rs"]
+mod redis;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+#[path = "compare/remote.rs"]
+mod remote;
 #[path = "compare/row.rs"]
 mod row;
 #[path = "compare/rows.rs"]
@@ -81,6 +103,9 @@ mod rows;
 mod run;
 #[path = "compare/running.rs"]
 mod running;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+#[path = "compare/server.rs"]
+mod server;
 #[path = "compare/store.rs"]
 mod store;
 #[path = "compare/table.rs"]
@@ -97,7 +122,6 @@ use tempfile::TempDir;
 use interrupt::Interrupt;
 use options::Options;
 use row::Row;
-use rows::ROWS;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).peekable();
@@ -105,9 +129,9 @@ fn main() -> Result<()> {
         return peak::parent(arguments);
     }
     let options = Options::parse(arguments)?;
-    let rows: Vec<&Row> = ROWS.iter().filter(|row| options.wants(row.name)).collect();
+    let rows: Vec<&Row> = rows::all().filter(|row| options.wants(row.name)).collect();
     if rows.is_empty() {
-        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        let names: Vec<&str> = rows::all().map(|row| row.name).collect();
         bail!("no row has that in its name; the rows are: {}", names.join("; "));
     }
     let interrupt = Interrupt::listen()?;

@@ -31,6 +31,12 @@ pub(crate) fn describe(out: &mut impl Write) -> Result<()> {
     for program in [BKT, FLOCK, TEE] {
         writeln!(out, "- {}", describe_program(program)?)?;
     }
+    #[cfg(feature = "postgres")]
+    writeln!(out, "- {}", describe_program(crate::row::PSQL)?)?;
+    #[cfg(feature = "redis")]
+    writeln!(out, "- {}", describe_program(crate::row::REDIS)?)?;
+    #[cfg(any(feature = "postgres", feature = "redis"))]
+    writeln!(out, "- {}", describe_program(crate::row::ETCD)?)?;
     writeln!(out)?;
     Ok(())
 }

@@ -59,6 +59,13 @@ pub(crate) const FLOCK: Program = Program { name: "flock", install: "package uti
 pub(crate) const TEE: Program = Program { name: "tee", install: "package coreutils" };
 pub(crate) const CAT: Program = Program { name: "cat", install: "package coreutils" };
 pub(crate) const SQLITE: Program = Program { name: "sqlite3", install: "package sqlite3" };
+#[cfg(feature = "postgres")]
+pub(crate) const PSQL: Program = Program { name: "psql", install: "package postgresql" };
+#[cfg(feature = "redis")]
+pub(crate) const REDIS: Program = Program { name: "redis-cli", install: "package redis" };
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub(crate) const ETCD: Program =
+    Program { name: "etcd", install: "packages etcd-client and etcd-server" };
 
 /// Numbers of rounds.
 pub(crate) struct Rounds {

@@ -12,7 +12,17 @@ const MEMORY_KIB: u64 = 16 << 10;
 /// What a process may have in memory that holds a name and does nothing else.
 const HELD_KIB: u64 = 8 << 10;
 
-pub(crate) const ROWS: &[Row] = &[
+/// Returns all rows that this build has.
+pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
+    let rows = ROWS.iter();
+    #[cfg(feature = "postgres")]
+    let rows = rows.chain(crate::postgres::ROWS);
+    #[cfg(feature = "redis")]
+    let rows = rows.chain(crate::redis::ROWS);
+    rows
+}
+
+const ROWS: &[Row] = &[
     Row {
         name: "replay of a small record",
         against: "`bkt` cache hit",

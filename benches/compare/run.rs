@@ -27,6 +27,10 @@ const UNSET: &[&str] = &[
     "BKT_TTL",
     "BKT_SCOPE",
     "BKT_CACHE_DIR",
+    "PGOPTIONS",
+    "PGSERVICE",
+    "PGSSLMODE",
+    "REDISCLI_AUTH",
     "LD_LIBRARY_PATH",
 ];
 

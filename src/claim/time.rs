@@ -96,6 +96,12 @@ impl BootMs {
     pub fn plus(self, span: Duration) -> Self {
         Self(self.0.saturating_add(to_ms(span)))
     }
+
+    /// The instant `span` earlier.
+    #[must_use]
+    pub fn minus(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(to_ms(span)))
+    }
 }
 
 impl WallMs {

@@ -175,7 +175,7 @@ impl<'a, R> Call<'a, R> {
         claimant: &Claimant,
     ) -> (Result<Answer, StoreError>, BootMs) {
         let began = Instant::now();
-        let mut sent = clock::boot();
+        let (mut sent, mut may_have_won) = (clock::boot(), false);
         let is_server = matches!(self.context.place(), Place::Server(_));
         let slice = if is_server { SLICE_OF_SERVER } else { SLICE };
         let limit = self.context.store_timeout();
@@ -191,11 +191,14 @@ impl<'a, R> Call<'a, R> {
             match error.trouble() {
                 Trouble::Locked if over || told => break Err(store.locked_for(limit)),
                 // It has not won: its lease counts from the next time.
-                Trouble::Locked if is_server => sent = clock::boot(),
+                Trouble::Locked if is_server && !may_have_won => sent = clock::boot(),
                 Trouble::Locked => {}
                 _ if over || told => break Err(error),
                 // It may have: the same token gives the same claim then.
-                _ => thread::sleep(SLICE),
+                _ => {
+                    may_have_won = true;
+                    thread::sleep(SLICE);
+                }
             }
         };
         store.wait_at_most(limit);

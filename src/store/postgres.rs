@@ -26,7 +26,7 @@ mod tls;
 mod url;
 mod walking;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::claim::attempt::Attempt;
 use crate::claim::fence::Fence;
@@ -48,12 +48,15 @@ use connecting::Server;
 use listening::Ears;
 use rows::int8;
 use schema::{CLOCK, Statements};
+use setting_up::Found;
 
 /// Chains on a PostgreSQL server.
 pub struct PostgresShelf {
     server: Server,
     statements: Statements,
     ears: Ears,
+    /// The server's time, and when that was.
+    opened: (Now, Instant),
 }
 
 impl PostgresShelf {
@@ -70,18 +73,36 @@ impl PostgresShelf {
         lookup: &Lookup<'_>,
     ) -> Result<Self, StoreError> {
         let mut server = Server::at(Address::read(url, lookup)?, timeout)?;
-        let deadline = server.deadline();
-        let found = setting_up::version(&mut server, deadline);
-        let version = found.map_err(|fault| server.told(&fault))?;
-        if let Err(why) = setting_up::check(&server, version) {
+        let mut greeting = greet(&mut server)?;
+        if let Err(why) = setting_up::check(&server, greeting.0.map(|found| found.version)) {
             match setup {
                 Setup::Required => return Err(why),
                 Setup::Automatic => setting_up::set_up(&mut server).map(drop)?,
             }
+            greeting = greet(&mut server)?;
         }
+        let (Some(found), asked) = greeting else {
+            return Err(failure::not_set_up(&server.address));
+        };
         let statements = Statements::of(&server.address.schema);
-        Ok(Self { server, statements, ears: Ears::default() })
+        let opened = (reading::now(found.ms), asked);
+        Ok(Self { server, statements, ears: Ears::default(), opened })
     }
+
+    /// What the server's clock said when the store was opened, and when it was asked.
+    #[must_use]
+    pub fn opened(&self) -> (Now, Instant) {
+        self.opened.clone()
+    }
+}
+
+/// Connects, if that has not been done, and asks for the store; says when it did so.
+fn greet(server: &mut Server) -> Result<(Option<Found>, Instant), StoreError> {
+    let deadline = server.deadline();
+    let connected = server.connect(deadline);
+    let asked = Instant::now();
+    let found = connected.and_then(|()| setting_up::find(server, deadline));
+    Ok((found.map_err(|fault| server.told(&fault))?, asked))
 }
 
 impl Shelf for PostgresShelf {

@@ -29,7 +29,7 @@ mod writing;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use keys::Keys;
 use line::{Deadline, Line, Sent};
@@ -45,7 +45,7 @@ use crate::place::Url;
 
 use super::setup::Setup;
 use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
-use super::{Chain, Finding, Frames, StoreError, document};
+use super::{Chain, Finding, Frames, StoreError};
 
 pub use setup::setup;
 
@@ -74,6 +74,8 @@ pub struct RedisShelf {
     watched: BTreeSet<String>,
     /// Goes with the shelf; then nobody waits any more.
     alive: Arc<()>,
+    /// The server's time, and when that was.
+    opened: (Now, Instant),
 }
 
 impl RedisShelf {
@@ -90,9 +92,20 @@ impl RedisShelf {
         setup::open(url, timeout, terms, lookup)
     }
 
-    fn new(url: Url, line: Line, keys: Keys, limit: Duration, acknowledgements: u32) -> Self {
+    fn new(
+        (url, line, keys): (Url, Line, Keys),
+        limit: Duration,
+        acknowledgements: u32,
+        opened: (Now, Instant),
+    ) -> Self {
         let (watched, alive) = (BTreeSet::new(), Arc::new(()));
-        Self { url, line, keys, limit, acknowledgements, owes: false, watched, alive }
+        Self { url, line, keys, limit, acknowledgements, owes: false, watched, alive, opened }
+    }
+
+    /// What the server's clock said when the store was opened, and when it was asked.
+    #[must_use]
+    pub fn opened(&self) -> (Now, Instant) {
+        self.opened.clone()
     }
 
     fn deadline(&self) -> Deadline {
@@ -156,8 +169,7 @@ impl Shelf for RedisShelf {
 
     fn now(&mut self) -> Result<Now, StoreError> {
         let deadline = self.deadline();
-        let (seconds, micros): (i64, i64) = self.line.ask(&redis::cmd("TIME"), deadline)?;
-        Ok(document::now(seconds * 1000 + micros / 1000))
+        self.line.ask(&redis::cmd("TIME"), deadline).map(reading::clock)
     }
 
     fn read(&mut self, wanted: Wanted<'_>) -> Result<Page, StoreError> {

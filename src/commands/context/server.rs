@@ -2,9 +2,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::claim::time::Clock as _;
+use crate::claim::time::{Clock as _, Now};
 use crate::place::{Engine, Url};
 use crate::store::chained::ChainStore;
 #[cfg(feature = "postgres")]
@@ -17,32 +17,33 @@ use crate::store::{Store, StoreError};
 use super::Context;
 
 impl Context {
-    /// Opens the store at a URL, and asks for its time.
+    /// Opens the store at a URL, and notes its time.
     pub(super) fn open_server(
         &self,
         url: &Url,
         limit: Duration,
     ) -> Result<Box<dyn Store>, StoreError> {
         let setup = if self.server.auto_setup { Setup::Automatic } else { Setup::Required };
-        let mut store: Box<dyn Store> = match url.engine() {
+        let (store, (now, asked)): (Box<dyn Store>, (Now, Instant)) = match url.engine() {
             #[cfg(feature = "postgres")]
-            Engine::Postgres => Box::new(ChainStore::over(
-                PostgresShelf::open(url, limit, setup, &variable)?,
-                limit,
-            )),
+            Engine::Postgres => {
+                let chains = PostgresShelf::open(url, limit, setup, &variable)?;
+                let opened = chains.opened();
+                (Box::new(ChainStore::over(chains, limit)), opened)
+            }
             #[cfg(feature = "redis")]
             Engine::Redis => {
                 let acknowledgements = self.server.redis_wait.unwrap_or(0);
                 let terms = redis::Terms { setup, acknowledgements };
-                Box::new(ChainStore::over(RedisShelf::open(url, limit, terms, &variable)?, limit))
+                let chains = RedisShelf::open(url, limit, terms, &variable)?;
+                let opened = chains.opened();
+                (Box::new(ChainStore::over(chains, limit)), opened)
             }
             #[cfg(not(all(feature = "postgres", feature = "redis")))]
             _ => return Err(super::opening::not_built_in(url)),
         };
-        let sent = self.clock.now().boot;
-        let now = store.now()?;
         // What it said first is as good as what it says now.
-        let _ = self.told.set((now, sent));
+        let _ = self.told.set((now, self.clock.now().boot.minus(asked.elapsed())));
         Ok(store)
     }
 

@@ -132,10 +132,12 @@ impl PostgresShelf {
             self.roll_back(deadline);
             return Ok(());
         }
-        if let Some((fence, frames)) = &changes.output {
-            self.keep_output(*fence, frames, deadline)?;
-        }
-        let statements = self.statements(wanted.subject, &page, &changes);
+        let last_part = match &changes.output {
+            Some((fence, frames)) => self.keep_output(*fence, frames, deadline)?,
+            None => None,
+        };
+        let mut statements = self.statements(wanted.subject, &page, &changes);
+        statements.extend(last_part);
         self.commit(&statements, deadline)
     }
 
@@ -288,23 +290,26 @@ impl PostgresShelf {
         })
     }
 
-    /// Keeps output, part by part, so that little of it is in memory at once.
+    /// Keeps output, part by part, so that little of it is in memory at once. What keeps the
+    /// last part is for the commit to send along: most outputs have no other.
     fn keep_output(
         &mut self,
         fence: Fence,
         frames: &crate::store::Frames,
         deadline: Instant,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<Statement>, Fault> {
         let schema = &self.server.address.schema;
         let add = format!("INSERT INTO {schema}.output (fence, part, frames) VALUES ($1, $2, $3)");
         let mut parts = outputs::Parts::of(frames);
-        let mut number = 0;
-        while let Some(part) = parts.next().map_err(Fault::Said)? {
-            let values = [int8(fence.0), columns::int4(number), bytea(part)];
-            self.server.ask(deadline, async |client| rows(client, &add, &values).await)?;
-            number += 1;
+        let mut last: Option<Statement> = None;
+        for number in 0.. {
+            let Some(part) = parts.next().map_err(Fault::Said)? else { break };
+            let values = vec![int8(fence.0), columns::int4(number), bytea(part)];
+            if let Some((add, values)) = last.replace((add.clone(), values)) {
+                self.server.ask(deadline, async |client| rows(client, &add, &values).await)?;
+            }
         }
-        Ok(())
+        Ok(last)
     }
 }
 

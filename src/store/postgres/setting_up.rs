@@ -10,7 +10,7 @@ use super::connecting::{self, Server};
 use super::failure::{Fault, not_set_up};
 use super::locking::LockNumber;
 use super::rows::{Reader, text};
-use super::schema::{BEGINNING, MIGRATIONS, NEWEST};
+use super::schema::{BEGINNING, CLOCK, MIGRATIONS, NEWEST};
 use crate::place::Url;
 use crate::store::setup::Made;
 use crate::store::{StoreError, Trouble};
@@ -40,23 +40,40 @@ pub(super) fn set_up(server: &mut Server) -> Result<Made, StoreError> {
     }
 }
 
-/// The version of the tables, if there are any.
-pub(super) fn version(server: &mut Server, deadline: Instant) -> Result<Option<usize>, Fault> {
+/// What a server says of a store that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The version of the tables.
+    pub(super) version: usize,
+    /// The clock, in milliseconds since 1970.
+    pub(super) ms: i64,
+}
+
+/// What the server says of the store, if there is one: all that has to be known of it before
+/// its first use, in one exchange.
+pub(super) fn find(server: &mut Server, deadline: Instant) -> Result<Option<Found>, Fault> {
     match server.rows(deadline, &newest_of(&server.address), &[]) {
-        Ok(rows) => read_version(&rows),
+        Ok(rows) => read_found(&rows),
         Err(fault) if fault.is_without_tables() => Ok(None),
         Err(fault) => Err(fault),
     }
 }
 
-fn newest_of(address: &Address) -> String {
-    format!("SELECT max(version) FROM {}.migration", address.schema)
+/// The version of the tables, if there are any.
+pub(super) fn version(server: &mut Server, deadline: Instant) -> Result<Option<usize>, Fault> {
+    Ok(find(server, deadline)?.map(|found| found.version))
 }
 
-fn read_version(rows: &[Row]) -> Result<Option<usize>, Fault> {
-    let found = rows.first().map(|row| Reader::at(row, 0).next::<Option<i32>>());
-    let version = found.transpose()?.flatten();
-    Ok(version.map(|version| usize::try_from(version).unwrap_or_default()))
+fn newest_of(address: &Address) -> String {
+    format!("SELECT max(version), {CLOCK} FROM {}.migration", address.schema)
+}
+
+fn read_found(rows: &[Row]) -> Result<Option<Found>, Fault> {
+    let Some(row) = rows.first() else { return Ok(None) };
+    let mut from = Reader::at(row, 0);
+    let (version, ms) = (from.next::<Option<i32>>()?, from.next()?);
+    let found = |version| Found { version: usize::try_from(version).unwrap_or_default(), ms };
+    Ok(version.map(found))
 }
 
 /// The error of a store that this program does not know, or that has to be migrated first.
@@ -119,7 +136,7 @@ fn migrate(server: &mut Server, deadline: Instant) -> Result<Made, Fault> {
     let version = if has_tables {
         let newest = newest_of(&server.address);
         let ask = async |client: &Client| connecting::rows(client, &newest, &[]).await;
-        read_version(&server.ask(deadline, ask)?)?
+        read_found(&server.ask(deadline, ask)?)?.map(|found| found.version)
     } else {
         None
     };

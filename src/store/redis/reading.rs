@@ -7,6 +7,7 @@ use super::scripts::{READ, Run};
 use super::setup;
 use crate::claim::attempt::Attempt;
 use crate::claim::key::Kind;
+use crate::claim::time::Now;
 use crate::store::shelf::{Depth, Page, Parent, Wanted};
 use crate::store::{StoreError, Trouble, document};
 
@@ -19,6 +20,11 @@ pub(super) struct Reading {
     pub(super) ms: i64,
     /// The connection that it was read on.
     pub(super) number: u64,
+}
+
+/// The time of the server, by what `TIME` answers: seconds, and microseconds beyond them.
+pub(super) fn clock((seconds, micros): (i64, i64)) -> Now {
+    document::now(seconds * 1000 + micros / 1000)
 }
 
 /// What the script answers.

@@ -1,14 +1,14 @@
 //! Opens a store, and makes one: a number that says what format it has.
 
 use std::ffi::OsString;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::failure;
 use super::keys::Keys;
 use super::line::{Deadline, Line};
 use super::scripts::{Run, SETUP};
-use super::{RedisShelf, Terms};
+use super::{RedisShelf, Terms, reading};
 use crate::place::Url;
 use crate::store::StoreError;
 use crate::store::setup::{Made, Setup};
@@ -64,17 +64,20 @@ pub(super) fn open(
     let keys = Keys::of(&address.name);
     let mut line = Line::new(url, address)?;
     let deadline = Deadline::after(timeout);
-    match terms.setup {
-        Setup::Automatic => {
-            make(&mut line, &keys, deadline)?;
-        }
-        Setup::Required => {
-            let version: Option<String> =
-                line.ask(redis::cmd("GET").arg(keys.version()), deadline)?;
-            check(url, version.as_deref())?;
-        }
+    if terms.setup == Setup::Automatic {
+        make(&mut line, &keys, deadline)?;
     }
-    Ok(RedisShelf::new(url.clone(), line, keys, timeout, terms.acknowledgements))
+    // All that has to be known before the first use, in one exchange.
+    let mut greeting = redis::pipe();
+    greeting.cmd("GET").arg(keys.version()).cmd("TIME");
+    let ((version, time), asked): ((Option<String>, (i64, i64)), Instant) =
+        line.ask_by(deadline, |connection| {
+            let asked = Instant::now();
+            Ok((greeting.query(connection)?, asked))
+        })?;
+    check(url, version.as_deref())?;
+    let opened = (reading::clock(time), asked);
+    Ok(RedisShelf::new((url.clone(), line, keys), timeout, terms.acknowledgements, opened))
 }
 
 #[cfg(test)]
