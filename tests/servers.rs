@@ -7,18 +7,23 @@
 #[cfg(any(feature = "postgres", feature = "redis"))]
 #[macro_use]
 mod engine;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+mod apart;
+mod cuts;
 mod doctor;
 mod endings;
+#[cfg(feature = "redis")]
+mod failover;
+mod herds;
 mod hosts;
-#[cfg(any(feature = "postgres", feature = "redis"))]
 mod outages;
+#[cfg(feature = "postgres")]
+mod pooled;
 mod postgres;
 mod redis;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+mod refusals;
 mod verbs;
-#[cfg(any(feature = "postgres", feature = "redis"))]
 mod waits;
+mod zombies;
 
 // The sentences that cannot even be compiled without a feature are told of here.
 

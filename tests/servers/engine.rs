@@ -1,20 +1,27 @@
 //! What the sentences ask of a server, whatever it is.
 
 use crate::support::Scene;
-use crate::support::servers::{Persistence, Postgres, Redis};
+use crate::support::servers::{Host, Network, Persistence, Postgres, Redis};
+
+/// Words that start a program on what looks like another host, which has another boot id.
+pub(crate) const ELSEWHERE: &str = r#"unshare -m sh -c 'echo another >boot_id
+    mount --bind boot_id /proc/sys/kernel/random/boot_id && exec "$@"' sh "#;
 
 /// A server that a store can be on.
 pub(crate) trait Engine: Sized + 'static {
     /// A server of a sentence's own.
     fn start() -> Self;
+    /// A server that the hosts of a network reach, and nobody else.
+    fn within(network: &Network) -> Self;
     /// The server of the sentences that do nothing to it.
     fn shared() -> &'static Self;
     /// Where nothing is yet.
     fn fresh(&self) -> String;
-    /// Its password, where the address has one.
-    fn password() -> Option<&'static str>;
+    /// The password that the address has in it.
+    fn password() -> &'static str;
     fn pause(&mut self);
     fn resume(&mut self);
+    fn stop(&mut self);
     fn kill(&mut self);
     fn restart(&mut self);
 
@@ -25,11 +32,23 @@ pub(crate) trait Engine: Sized + 'static {
         scene.call("setup").run();
         scene
     }
+
+    /// The same, where only hosts reach the server.
+    #[track_caller]
+    fn scene_of(&self, host: &Host<'_>) -> Scene {
+        let scene = Scene::on(self.fresh());
+        scene.call("setup").through(host.through()).run();
+        scene
+    }
 }
 
 impl Engine for Postgres {
     fn start() -> Self {
         Postgres::start()
+    }
+
+    fn within(network: &Network) -> Self {
+        network.postgres()
     }
 
     fn shared() -> &'static Self {
@@ -40,8 +59,8 @@ impl Engine for Postgres {
         Postgres::fresh(self)
     }
 
-    fn password() -> Option<&'static str> {
-        Some(Self::PASSWORD)
+    fn password() -> &'static str {
+        Self::PASSWORD
     }
 
     fn pause(&mut self) {
@@ -50,6 +69,10 @@ impl Engine for Postgres {
 
     fn resume(&mut self) {
         Postgres::resume(self);
+    }
+
+    fn stop(&mut self) {
+        Postgres::stop(self);
     }
 
     fn kill(&mut self) {
@@ -66,6 +89,10 @@ impl Engine for Redis {
         Redis::start(Persistence::EveryWrite)
     }
 
+    fn within(network: &Network) -> Self {
+        network.redis(Persistence::EveryWrite)
+    }
+
     fn shared() -> &'static Self {
         Redis::shared()
     }
@@ -75,8 +102,8 @@ impl Engine for Redis {
         Redis::fresh(self).replace("redis://", &format!("redis://{user}:{password}@"))
     }
 
-    fn password() -> Option<&'static str> {
-        Some(Self::PASSWORD)
+    fn password() -> &'static str {
+        Self::PASSWORD
     }
 
     fn pause(&mut self) {
@@ -85,6 +112,10 @@ impl Engine for Redis {
 
     fn resume(&mut self) {
         Redis::resume(self);
+    }
+
+    fn stop(&mut self) {
+        Redis::stop(self);
     }
 
     fn kill(&mut self) {
@@ -99,11 +130,32 @@ impl Engine for Redis {
 /// Makes one test for each server of each sentence.
 macro_rules! every_server {
     ($($sentence:ident),* $(,)?) => {
+        on_each_server! {
+            "needs postgresql and openssl: cargo test --features full -- --ignored servers::",
+            "needs redis-server and openssl: cargo test --features full -- --ignored servers::",
+            $($sentence),*
+        }
+    };
+}
+
+/// The same of sentences about hosts.
+macro_rules! every_server_of_hosts {
+    ($($sentence:ident),* $(,)?) => {
+        on_each_server! {
+            "needs root, iproute2, libfaketime and postgresql: cargo test --features full -- --ignored servers::",
+            "needs root, iproute2, libfaketime and redis-server: cargo test --features full -- --ignored servers::",
+            $($sentence),*
+        }
+    };
+}
+
+macro_rules! on_each_server {
+    ($postgres:literal, $redis:literal, $($sentence:ident),*) => {
         #[cfg(feature = "postgres")]
         mod postgres {
             $(
                 #[test]
-                #[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+                #[ignore = $postgres]
                 fn $sentence() {
                     super::$sentence::<crate::support::servers::Postgres>();
                 }
@@ -113,7 +165,7 @@ macro_rules! every_server {
         mod redis {
             $(
                 #[test]
-                #[ignore = "needs redis-server and openssl: cargo test --features full -- --ignored servers::"]
+                #[ignore = $redis]
                 fn $sentence() {
                     super::$sentence::<crate::support::servers::Redis>();
                 }

@@ -12,6 +12,8 @@ every_server!(
     a_command_that_holds_a_name_is_stopped_before_its_lease_is_over,
     an_end_is_recorded_when_the_server_is_back_in_time,
     an_end_that_cannot_be_recorded_is_settled_by_hand,
+    a_name_outlasts_a_stop_and_a_kill_of_the_server,
+    a_claim_whose_server_was_gone_for_longer_than_it_is_taken_over,
 );
 
 const UNTIL_TOLD: &str =
@@ -101,10 +103,51 @@ fn an_end_that_cannot_be_recorded_is_settled_by_hand<E: Engine>() {
     let holder = scene.begun(call.notes(&["complete k --unresolved --exit-code 0"]));
     server.kill();
     gate.open();
-    holder.finish();
+    let said = holder.finish().complaint();
     server.restart();
-    let settled = || scene.call("complete k --unresolved").unchecked().run().code() == 0;
-    until("its lease is over, and it can be settled", settled);
+    // What is told to be typed names no password: whoever types it has that beside it.
+    let (_, line) = said.trim().rsplit_once("by hand: doubletap ").unwrap();
+    let typed = || {
+        let call = scene.call("-c").program("sh".as_ref()).arg(format!(r#""$BIN" {line}"#));
+        call.env("PGPASSWORD", E::password()).env("REDISCLI_AUTH", E::password()).unchecked()
+    };
+    until("its lease is over, and it can be settled", || typed().run().code() == 0);
+    assert_eq!(scene.state("k"), "done");
     scene.attempt("k").run();
     assert_eq!(scene.runs(), 1);
+}
+
+fn a_name_outlasts_a_stop_and_a_kill_of_the_server<E: Engine>() {
+    let mut server = E::start();
+    let scene = server.scene();
+    let mut gate = scene.gate();
+    let holder = scene.begun(scene.hanging_lease("n --ttl 20s").any_stderr());
+    let end: [fn(&mut E); 2] = [E::stop, E::kill];
+    for end in end {
+        end(&mut server);
+        server.restart();
+        scene.held("n").status(75).note(&["held by"]).run();
+    }
+    gate.open();
+    holder.finish();
+    scene.behave(":");
+    scene.held("n").run();
+    assert_eq!(scene.runs(), 2);
+}
+
+fn a_claim_whose_server_was_gone_for_longer_than_it_is_taken_over<E: Engine>() {
+    let mut server = E::start();
+    let scene = server.scene();
+    scene.behave(UNTIL_TOLD);
+    let call = scene.attempt("k --claim-ttl 3s").stdout("told\n").status(69);
+    let call = call.notes(&["cannot be renewed at present", "stopped before its 3s were over"]);
+    let holder = scene.begun(call);
+    until("it runs", || scene.path("begun").exists());
+    server.kill();
+    holder.finish();
+    server.restart();
+    scene.behave("echo second");
+    scene.attempt("k -q --wait 30s").stdout("second\n").run();
+    let keys = scene.keys();
+    assert_eq!(keys[0], keys[1], "it is one operation");
 }

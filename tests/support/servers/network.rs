@@ -16,6 +16,10 @@ use super::tool::answer;
 use crate::support::poll::until;
 use crate::support::wall_clock::{LIBRARY, PRELOADED};
 
+/// What a host is known by to whoever asks whether a process is one of its own.
+const BOOTED: &str = r#"mount --bind "$BOOTED" /proc/sys/kernel/random/boot_id || exit 99
+    unset BOOTED; exec "$@""#;
+
 /// The address of the servers in every network.
 pub(super) const SERVER: &str = "10.77.0.1";
 
@@ -24,8 +28,9 @@ pub(crate) struct Network {
     space: Namespace,
 }
 
-/// A host: what runs in it reaches the network's servers and nothing else. Its
-/// files and processes are the machine's.
+/// A host: what runs in it reaches the network's servers and nothing else, and was
+/// booted at another time than any other host. Its files and processes are the
+/// machine's.
 pub(crate) struct Host<'network> {
     network: &'network Network,
     space: Namespace,
@@ -53,6 +58,7 @@ impl Network {
         self.space.run(&format!("ip link set dev {plug} master switch up"));
         space.run(&format!("ip address add 10.77.0.{}/24 dev net0", number + 10));
         space.run("ip link set dev net0 up");
+        fs::write(space.booted(), format!("{name}\n")).expect("a file can be written");
         let host = Host { network: self, space, plug };
         host.await_the_network();
         host
@@ -79,7 +85,11 @@ impl Network {
 impl Host<'_> {
     /// The words that start a program on this host, for `Call::through`.
     pub(crate) fn through(&self) -> Vec<OsString> {
-        self.space.through()
+        let mut words = self.space.through();
+        let booted = format!("BOOTED={}", self.space.booted());
+        let private = ["env", &booted, "unshare", "--mount", "sh", "-c", BOOTED, "sh"];
+        words.extend(private.map(OsString::from));
+        words
     }
 
     /// The words that start a program on this host by a wall clock that is this many
@@ -148,6 +158,11 @@ impl Namespace {
     fn through(&self) -> Vec<OsString> {
         let pid = self.keeper.server().to_string();
         ["nsenter", "--target", &pid, "--net", "--uts"].map(OsString::from).to_vec()
+    }
+
+    /// The file with what the kernel would draw at its start.
+    fn booted(&self) -> String {
+        self.keeper.folder().join("boot_id").display().to_string()
     }
 
     #[track_caller]

@@ -137,6 +137,15 @@ impl Postgres {
         self.keeper.end(Signal::SIGINT);
     }
 
+    /// Starts a server that was stopped again, as the standby of one that is not there:
+    /// it can be read.
+    #[track_caller]
+    pub(crate) fn stand_by(&mut self) {
+        let signal = self.keeper.folder().join("data/standby.signal");
+        fs::write(signal, "").expect("a file can be written");
+        self.wake();
+    }
+
     /// Kills all processes of the server.
     #[track_caller]
     pub(crate) fn kill(&mut self) {
@@ -167,7 +176,8 @@ impl Postgres {
         self.keeper.start(|server| {
             let text = fs::read_to_string(&file).unwrap_or_default();
             let lines: Vec<&str> = text.lines().map(str::trim).collect();
-            lines.first() == Some(&&*server.to_string()) && lines.get(7) == Some(&"ready")
+            lines.first() == Some(&&*server.to_string())
+                && lines.get(7).is_some_and(|state| ["ready", "standby"].contains(state))
         });
     }
 }
