@@ -41,7 +41,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         name: "`lease` of `true` on a PostgreSQL server",
         against: "`etcdctl lock NAME true`",
-        must: Must::Ratio(1.5),
+        must: Must::Ratio(1.2),
         also: None,
         rounds: Rounds { warm_up: 10, full: 200, quick: 50 },
         sides: Sides::InTurn { ours: lease, peer: etcd::lock, program: row::ETCD },
