@@ -7,23 +7,33 @@
 #[cfg(any(feature = "postgres", feature = "redis"))]
 #[macro_use]
 mod engine;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod apart;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod cuts;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod doctor;
-mod endings;
 #[cfg(feature = "redis")]
 mod failover;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod herds;
-mod hosts;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod outages;
 #[cfg(feature = "postgres")]
 mod pooled;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod refusals;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod verbs;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod waits;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod zombies;
+
+mod endings;
+mod hosts;
 mod postgres;
 mod redis;
-mod refusals;
-mod verbs;
-mod waits;
-mod zombies;
 
 // The sentences that cannot even be compiled without a feature are told of here.
 

@@ -48,8 +48,8 @@ fn what_a_host_runs_is_stopped_when_it_is_cut_off_and_only_then_the_other_begins
     for kind in 0..2 {
         let scene = server.scene_of(&other);
         let call = |words: &str| {
-            let [once, lease] = calls(&scene, words);
-            if kind == 0 { once } else { lease }
+            let [run, held] = calls(&scene, words);
+            if kind == 0 { run } else { held }
         };
         scene.behave(&alone());
         let cut = call("4s --report report").status(69);

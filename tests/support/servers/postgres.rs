@@ -137,6 +137,7 @@ impl Postgres {
         self.keeper.end(Signal::SIGINT);
     }
 
+    #[cfg(feature = "postgres")]
     /// Starts a server that was stopped again, as the standby of one that is not there:
     /// it can be read.
     #[track_caller]
