@@ -23,6 +23,7 @@ pub mod size;
 pub mod standing;
 pub mod survey;
 pub mod time;
+pub mod trace;
 
 #[cfg(test)]
 pub(crate) mod samples;
