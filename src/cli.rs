@@ -4,6 +4,7 @@
 //! is opened. Everything after the first `--` is the command, byte for byte.
 
 pub mod cgi;
+pub mod key;
 pub mod lease;
 pub mod once;
 pub mod operate;
@@ -20,11 +21,12 @@ use std::time::Duration;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueHint};
 
-use crate::claim::key::{Key, Namespace};
+use crate::claim::key::Namespace;
 use crate::exit;
 use crate::place::Place;
 
 pub use cgi::CgiArgs;
+pub use key::KeyArgs;
 pub use lease::LeaseArgs;
 pub use once::OnceArgs;
 pub use operate::{
@@ -339,30 +341,6 @@ fn missing_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
         quoted(args.get(1..at)?),
         quoted(args.get(at..)?)
     ))
-}
-
-/// A key given in its place or with `--key`.
-#[derive(Args, Clone, Debug)]
-#[group(required = true, multiple = false)]
-pub struct KeyArgs {
-    /// The key: 1 to 1024 bytes of UTF-8 without control characters
-    #[arg(value_name = "KEY", value_parser = values::key())]
-    positional: Option<Key>,
-
-    /// The key, if it begins with a dash
-    #[arg(long = "key", value_name = "KEY", value_parser = values::key(), allow_hyphen_values = true)]
-    named: Option<Key>,
-}
-
-impl KeyArgs {
-    /// The key.
-    ///
-    /// # Panics
-    /// Never: clap requires exactly one of the two.
-    #[must_use]
-    pub fn key(&self) -> &Key {
-        self.positional.as_ref().or(self.named.as_ref()).unwrap_or_else(|| unreachable!())
-    }
 }
 
 /// The program of a command.
