@@ -13,6 +13,8 @@ pub mod script;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub mod server;
 pub mod step;
+#[cfg(feature = "otel")]
+pub mod traces;
 pub mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -40,6 +42,8 @@ pub use script::{
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub use server::ServerArgs;
 pub use step::StepArgs;
+#[cfg(feature = "otel")]
+pub use traces::{DELIVER, TraceArgs};
 pub use values::{LogPlace, SaidBy};
 
 /// The whole command line.
@@ -94,6 +98,11 @@ pub struct Global {
     #[cfg(any(feature = "postgres", feature = "redis"))]
     #[command(flatten)]
     pub server: ServerArgs,
+
+    /// What is told to a collector of traces.
+    #[cfg(feature = "otel")]
+    #[command(flatten)]
+    pub traces: TraceArgs,
 }
 
 impl Global {
@@ -150,6 +159,11 @@ pub enum Verb {
     Completions(CompletionsArgs),
     /// Print a random key
     Keygen,
+
+    /// What we call ourselves, to hand a span to a collector
+    #[cfg(feature = "otel")]
+    #[command(name = DELIVER, hide = true)]
+    Deliver,
 }
 
 impl Verb {

@@ -11,6 +11,8 @@ mod call;
 pub mod complete;
 pub mod completions;
 mod context;
+#[cfg(feature = "otel")]
+mod deliver;
 pub mod doctor;
 pub mod fail;
 pub mod forget;
@@ -37,6 +39,8 @@ use crate::report::claims::refusal;
 use crate::report::voice::{Voice, Volume, print};
 
 pub use call::environment::VARIABLES;
+#[cfg(feature = "otel")]
+pub use call::trace::VARIABLES as TRACE_VARIABLES;
 use context::Context;
 
 /// Does what the command line says.
@@ -92,6 +96,8 @@ fn look_after(
         Verb::Setup => setup::run(&context()?),
         Verb::Completions(args) => completions::run(&args),
         Verb::Keygen => keygen::run(),
+        #[cfg(feature = "otel")]
+        Verb::Deliver => deliver::run(),
     }
 }
 

@@ -3,8 +3,9 @@
 //! `start` comes before everything, `clock` and `host` say when and where we are,
 //! `live` and `group` who is alive, `launch` and `supervise` run a command, `capture`
 //! and `source` hand on what it writes, `recorder` and `frames` keep it, `drain` reads
-//! on for a daemon, `stdin` reads what a command is fed, `becoming` leaves everything to
-//! the command, and `herd` lets many go at once. Nothing in here knows which store there is.
+//! on for a daemon, `detached` leaves a last thing to a process that nobody waits for,
+//! `stdin` reads what a command is fed, `becoming` leaves everything to the command,
+//! and `herd` lets many go at once. Nothing in here knows which store there is.
 
 pub mod alarm;
 pub mod ancestors;
@@ -12,6 +13,8 @@ pub mod becoming;
 pub mod capture;
 pub mod clock;
 mod descendants;
+#[cfg(feature = "otel")]
+pub mod detached;
 mod drain;
 pub mod frames;
 pub mod group;

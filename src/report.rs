@@ -3,6 +3,8 @@
 
 pub mod checkup;
 pub mod claims;
+#[cfg(feature = "otel")]
+pub mod collector;
 mod columns;
 pub mod document;
 pub mod form;
@@ -14,6 +16,8 @@ pub mod problem;
 pub mod progress;
 pub mod sentences;
 mod settling;
+#[cfg(feature = "otel")]
+pub mod span;
 pub mod stats;
 pub mod table;
 pub mod voice;

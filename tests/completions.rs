@@ -30,7 +30,7 @@ fn made_for(shell: Shell) -> String {
 /// `UPDATE=completions cargo test completions` writes them anew.
 #[test]
 #[cfg_attr(
-    any(feature = "postgres", feature = "redis"),
+    any(feature = "otel", feature = "postgres", feature = "redis"),
     ignore = "what is committed is of the default build: cargo test completions"
 )]
 #[expect(clippy::disallowed_methods, reason = "no option of the program's")]

@@ -4,13 +4,16 @@
 //! `wait` waits for what is busy, `clearing` sees to what predecessors left and gives back
 //! what cannot be used, `running` runs a command under a claim that
 //! `keeper` renews, in the environment that `environment` makes, `unguarded` runs one
-//! without a claim, and `account` writes the report line.
+//! without a claim, `account` writes the report line, and `trace` sends the span that says
+//! the same to a collector.
 
 pub(super) mod account;
 pub(super) mod clearing;
 pub(super) mod environment;
 pub(super) mod keeper;
 pub(super) mod running;
+#[cfg(feature = "otel")]
+pub(super) mod trace;
 pub(super) mod unguarded;
 pub(super) mod wait;
 

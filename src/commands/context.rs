@@ -23,6 +23,8 @@ use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::time::{BootMs, Clock as _, Now};
 #[cfg(any(feature = "postgres", feature = "redis"))]
 use crate::cli::ServerArgs;
+#[cfg(feature = "otel")]
+use crate::cli::TraceArgs;
 use crate::cli::{Global, LogPlace};
 use crate::exit::{self, Ending, Refusal};
 #[cfg(feature = "redis")]
@@ -61,6 +63,8 @@ pub(super) struct Context {
     told: OnceCell<(Now, BootMs)>,
     #[cfg(any(feature = "postgres", feature = "redis"))]
     server: ServerArgs,
+    #[cfg(feature = "otel")]
+    traces: TraceArgs,
 }
 
 impl Context {
@@ -93,6 +97,8 @@ impl Context {
             told: OnceCell::new(),
             #[cfg(any(feature = "postgres", feature = "redis"))]
             server: global.server,
+            #[cfg(feature = "otel")]
+            traces: global.traces,
         })
     }
 
@@ -126,6 +132,12 @@ impl Context {
     /// The namespace that was named, if one was.
     pub(super) fn named_namespace(&self) -> Option<&Namespace> {
         self.namespace.as_ref()
+    }
+
+    /// Whether a collector of traces is told digests in place of keys.
+    #[cfg(feature = "otel")]
+    pub(super) fn redacts_keys(&self) -> bool {
+        self.traces.redact_keys
     }
 
     /// How long to wait for the store itself.

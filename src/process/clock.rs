@@ -34,9 +34,15 @@ impl Clock for SystemClock {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is where the wall clock is read")]
 fn wall() -> WallMs {
-    WallMs(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, to_ms))
+    WallMs(to_ms(since_1970()))
+}
+
+/// The wall clock, as exact as it is.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is where the wall clock is read")]
+pub fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The boot clock: it counts on while the machine sleeps, where the kernel has

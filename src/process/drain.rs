@@ -65,6 +65,12 @@ fn drain(pipes: &[BorrowedFd<'_>]) -> ! {
     }
 }
 
+/// Closes what may be open but the standard streams.
+#[cfg(feature = "otel")]
+pub(super) fn close_all() {
+    close_all_but([-1; 2]);
+}
+
 /// Closes what may be open, the store and its lock file above all.
 fn close_all_but(kept: [c_int; 2]) {
     #[cfg(target_os = "linux")]

@@ -24,7 +24,7 @@ pub(super) const FLOORS: [(&str, u8); 14] = [
 
 /// What is to be had from outside, and the units that may have it. The rules
 /// are free of input and output, SQL has one home, and so has the command line.
-const HOMES: [(&str, &[&str]); 17] = [
+const HOMES: [(&str, &[&str]); 18] = [
     (
         "std::fs",
         &[
@@ -56,11 +56,12 @@ const HOMES: [(&str, &[&str]); 17] = [
     ("signal_hook", &["process"]),
     ("rusqlite", &["store::sqlite"]),
     ("redis", &["store::redis"]),
-    ("rustls", &["store::postgres", "store::redis"]),
-    ("rustls_native_certs", &["store::postgres"]),
+    ("rustls", &["store::postgres", "store::redis", "report"]),
+    ("rustls_native_certs", &["store::postgres", "report"]),
     ("tokio", &["store::postgres"]),
     ("tokio_postgres", &["store::postgres"]),
     ("tokio_postgres_rustls", &["store::postgres"]),
+    ("ureq", &["report"]),
     ("clap", &["cli"]),
     ("directories", &["commands"]),
     ("anyhow", &["commands"]),

@@ -25,7 +25,9 @@ fn every_verb_is_in_the_overview_and_none_that_does_not_exist() {
     let page = main_page();
     let first = |entry: &&Entry| plain(&entry.tag).split(' ').next().unwrap().to_owned();
     let documented = set(entries(&page, "VERBS").iter().map(first));
-    let verbs = set(tree().get_subcommands().map(clap::Command::get_name));
+    let tree = tree();
+    let shown = tree.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs = set(shown.map(clap::Command::get_name));
     assert_nothing_in(&both_ways(MAIN, "verb", &documented, &verbs));
 }
 
@@ -43,6 +45,22 @@ fn every_variable_that_is_read_is_in_the_overview_and_no_other() {
     let mut read: BTreeSet<String> = options.into_iter().filter_map(|opt| opt.variable).collect();
     read.extend(set(form::VARIABLES.into_iter().chain(READ_FOR_US).chain([TOKEN])));
     let documented = tags(&main_page(), "ENVIRONMENT");
+    assert_nothing_in(&both_ways(MAIN, "variable", &documented, &read));
+}
+
+#[cfg(feature = "otel")]
+#[test]
+fn every_variable_that_is_about_traces_is_in_the_overview() {
+    // The last two groups are read by the crates that speak HTTP and TLS.
+    let for_us = ["SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy"];
+    let read =
+        set(doubletap::commands::TRACE_VARIABLES.into_iter().chain(for_us).chain(["no_proxy"]));
+    let page = main_page();
+    let sections = page.sections.iter().filter(|section| section.under == "ENVIRONMENT");
+    let traces = sections.filter(|section| section.title == "Traces");
+    let tags = traces.flat_map(|section| &section.entries).map(|entry| plain(&entry.tag));
+    let documented =
+        set(tags.flat_map(|tag| tag.split(", ").map(str::to_owned).collect::<Vec<_>>()));
     assert_nothing_in(&both_ways(MAIN, "variable", &documented, &read));
 }
 

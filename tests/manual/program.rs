@@ -36,18 +36,18 @@ pub(super) fn tree() -> clap::Command {
 }
 
 /// The options that every verb takes, those that clap adds among them, and those of
-/// builds that know a server: the pages are the same for all builds.
+/// builds that know a server or send traces: the pages are the same for all builds.
 pub(super) fn global_options(tree: &clap::Command) -> Vec<Opt> {
     let mut options: Vec<_> =
         tree.get_arguments().filter(|arg| !arg.is_positional()).map(of).collect();
-    let of_servers = options_of_servers();
-    options.retain(|opt| !of_servers.contains(opt));
-    options.extend(of_servers);
+    let of_features = options_of_features();
+    options.retain(|opt| !of_features.contains(opt));
+    options.extend(of_features);
     options
 }
 
-/// What only builds take that know a server.
-fn options_of_servers() -> [Opt; 2] {
+/// What only builds take that know a server, or send traces.
+fn options_of_features() -> [Opt; 3] {
     let named = |name: &str| Opt { names: vec![name.to_owned()], ..Opt::default() };
     [
         named("--auto-setup"),
@@ -57,19 +57,21 @@ fn options_of_servers() -> [Opt; 2] {
             variable: Some("DOUBLETAP_REDIS_WAIT".to_owned()),
             ..named("--redis-wait")
         },
+        named("--redact-keys"),
     ]
 }
 
 #[test]
-fn the_options_of_servers_are_those_of_the_builds_that_know_them() {
+fn the_options_of_features_are_those_of_the_builds_that_have_them() {
     let has = |name: &str| {
         let found: Vec<_> = tree().get_arguments().map(of).collect();
         found.into_iter().find(|opt| opt.names.iter().any(|known| known == name))
     };
-    let [auto_setup, redis_wait] = options_of_servers();
+    let [auto_setup, redis_wait, redact_keys] = options_of_features();
     let any = cfg!(any(feature = "postgres", feature = "redis"));
     assert_eq!(has("--auto-setup"), any.then_some(auto_setup));
     assert_eq!(has("--redis-wait"), cfg!(feature = "redis").then_some(redis_wait));
+    assert_eq!(has("--redact-keys"), cfg!(feature = "otel").then_some(redact_keys));
 }
 
 /// The options that only this verb takes.

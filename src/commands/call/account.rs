@@ -1,5 +1,7 @@
 //! Gathers what a call came to, and writes its report line.
 
+#[cfg(feature = "otel")]
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -17,6 +19,8 @@ use crate::report::document::{exit_code, ms, signal, timestamp};
 use crate::report::line::{CallOutcome, HolderLine, Line, Sink};
 
 use super::super::Context;
+#[cfg(feature = "otel")]
+use super::trace::Trace;
 
 /// What a call came to, so far.
 pub(in crate::commands) struct Account {
@@ -26,6 +30,8 @@ pub(in crate::commands) struct Account {
     spoke: Spoke,
     store: Duration,
     waited: Duration,
+    #[cfg(feature = "otel")]
+    trace: Option<Trace>,
 }
 
 /// Whether a command has written something to our standard output, as far as is known.
@@ -79,7 +85,12 @@ impl Account {
             let sink = Sink::append(path).with_context(|| name.clone())?;
             sinks.push((name, sink));
         }
-        Ok(Self { sinks, ..Self::of(line) })
+        Ok(Self {
+            sinks,
+            #[cfg(feature = "otel")]
+            trace: Trace::begin(context.voice),
+            ..Self::of(line)
+        })
     }
 
     /// An account of a call that has no line.
@@ -89,7 +100,16 @@ impl Account {
 
     fn of(line: Line) -> Self {
         let (store, waited) = (Duration::ZERO, Duration::ZERO);
-        Self { sinks: Vec::new(), line, outcome: None, spoke: Spoke::No, store, waited }
+        Self {
+            sinks: Vec::new(),
+            line,
+            outcome: None,
+            spoke: Spoke::No,
+            store,
+            waited,
+            #[cfg(feature = "otel")]
+            trace: None,
+        }
     }
 
     /// Notes that the line is about a request that a web server has handed on.
@@ -197,10 +217,25 @@ impl Account {
         self.line.truncated = output.is_some_and(|(_, extent)| extent == Extent::Truncated);
     }
 
+    /// What the command finds of the trace that the call is part of, if that is ours to say.
+    #[cfg(feature = "otel")]
+    pub(in crate::commands) fn trace_variable(&self) -> Option<(&'static str, Option<OsString>)> {
+        self.trace.as_ref().map(Trace::variable)
+    }
+
+    /// Whether somebody wants to know what the call came to.
+    fn is_read(&self) -> bool {
+        #[cfg(feature = "otel")]
+        if self.trace.is_some() {
+            return true;
+        }
+        !self.sinks.is_empty()
+    }
+
     /// Writes the line. The command has had its effect, so a report that
     /// cannot be written is told and changes nothing.
     pub(in crate::commands) fn close(&mut self, context: &Context) {
-        if self.sinks.is_empty() {
+        if !self.is_read() {
             return;
         }
         self.line.ts = timestamp(context.clock.now().wall);
@@ -211,6 +246,10 @@ impl Account {
             if let Err(why) = sink.write(&self.line) {
                 context.voice.warn(&format!("{name} could not be written: {why}"));
             }
+        }
+        #[cfg(feature = "otel")]
+        if let Some(trace) = self.trace.take() {
+            trace.send(context, &self.line);
         }
     }
 }

@@ -74,6 +74,8 @@ impl<R> Call<'_, R> {
         variables
             .extend([(TOKEN, Some(token.to_string().into())), (HELD, Some(held.join(",").into()))]);
         variables.extend(parent.map(|parent| (FENCE, Some(parent.fence.0.to_string().into()))));
+        #[cfg(feature = "otel")]
+        variables.extend(self.account.trace_variable());
         variables
     }
 
@@ -82,6 +84,8 @@ impl<R> Call<'_, R> {
     pub(in crate::commands) fn unguarded_variables(&self) -> Variables {
         let mut variables = self.common_variables();
         variables.extend(without_claim(self.request.new_operation));
+        #[cfg(feature = "otel")]
+        variables.extend(self.account.trace_variable());
         variables
     }
 

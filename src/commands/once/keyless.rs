@@ -25,6 +25,8 @@ pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> 
     context.voice.warn(&format!("{title}: running unguarded, because it is unset or empty"));
     let operation = OperationId(random()?);
     let ending = keyless_variables(context, operation).and_then(|variables| {
+        #[cfg(feature = "otel")]
+        let variables = variables.into_iter().chain(account.trace_variable()).collect();
         Unguarded { context, run: &args.run, title: &title, variables }.run(
             None,
             &mut Waker::default(),
