@@ -110,6 +110,7 @@ mod sync_order;
 mod terminal;
 mod timeout;
 mod told_while_claiming;
+mod traces;
 mod transparent;
 mod unresolved;
 mod upsert;

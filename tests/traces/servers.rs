@@ -1,0 +1,298 @@
+//! What a collector is told, and that nobody waits for it.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+
+use doubletap::claim::id::to_hex;
+use sha2::{Digest as _, Sha256};
+
+use super::PARENT;
+use super::collector::{Collector, WELL, alone};
+use crate::support::{BIN, Scene, Signal, until};
+
+/// The trace and the span of [`PARENT`].
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const SPAN: &str = "b7ad6b7169203331";
+
+const FIND: &str = "printf %s \"$TRACEPARENT\"";
+
+#[test]
+fn a_fresh_run_sends_a_span_and_hands_it_on_to_its_command() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let call =
+        scene.once("k --namespace n --source s").sh("printf %s \"$DOUBLETAP_FENCE $TRACEPARENT\"");
+    let text = collector.known_to(call).any_stdout().run().text();
+    let (fence, handed_on) = text.split_once(' ').unwrap();
+    let mut received = collector.receive();
+    received.answer(WELL);
+    assert_eq!(received.request, "POST /v1/traces HTTP/1.1");
+    let span = received.span();
+    assert_eq!(span.text("name"), "doubletap.once");
+    assert_eq!(span.handed_on(), handed_on);
+    assert!(span.span.get("parentSpanId").is_none(), "{}", span.span);
+    assert_eq!(span.attribute("doubletap.key").as_deref(), Some("k"));
+    assert_eq!(span.attribute("doubletap.namespace").as_deref(), Some("n"));
+    assert_eq!(span.attribute("doubletap.source").as_deref(), Some("s"));
+    assert_eq!(span.attribute("doubletap.outcome").as_deref(), Some("ran"));
+    assert_eq!(span.number("doubletap.attempt"), Some(1));
+    assert_eq!(span.number("doubletap.fence"), Some(fence.parse().unwrap()));
+    assert_eq!(span.number("doubletap.exit_code"), Some(0));
+    assert!(span.span["status"].get("code").is_none(), "{}", span.span);
+    assert_eq!(span.resource("service.name").as_deref(), Some("doubletap"));
+}
+
+#[test]
+fn a_replay_is_a_span_of_the_trace_that_its_caller_is_part_of() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let call = || collector.known_to(scene.once("k").sh(FIND));
+    let told = call().any_stdout().run().text();
+    assert_eq!(collector.span().handed_on(), told);
+    let replay = call().env("TRACEPARENT", PARENT).env("TRACESTATE", "a=1,b=2");
+    replay.stdout(told).run();
+    let span = collector.span();
+    assert_eq!(span.attribute("doubletap.outcome").as_deref(), Some("replayed"));
+    assert_eq!((span.text("traceId"), span.text("parentSpanId")), (TRACE, SPAN));
+    assert_ne!(span.text("spanId"), SPAN);
+    assert_eq!(span.text("traceState"), "a=1,b=2");
+}
+
+#[test]
+fn a_busy_call_is_no_failure_and_a_failed_one_is() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let holder = scene.holder("k");
+    collector.known_to(scene.attempt("k")).status(75).any_stderr().run();
+    let span = collector.span();
+    assert_eq!(span.attribute("doubletap.outcome").as_deref(), Some("busy"));
+    assert_eq!(span.number("doubletap.exit_code"), None);
+    assert!(span.span["status"].get("code").is_none(), "{}", span.span);
+    scene.gate().open();
+    holder.finish();
+    collector.known_to(scene.lease("l").sh("exit 3")).status(3).run();
+    let span = collector.span();
+    assert_eq!(span.text("name"), "doubletap.lease");
+    assert_eq!(span.attribute("doubletap.outcome").as_deref(), Some("failed"));
+    assert_eq!(span.number("doubletap.exit_code"), Some(3));
+    assert_eq!(span.span["status"]["code"], 2);
+    assert_eq!(span.span["status"]["message"], "failed");
+}
+
+#[test]
+fn a_step_is_below_the_operation_that_it_belongs_to() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let call = scene.once("k").sh("\"$BIN\" step build -- true");
+    collector.known_to(call).run();
+    let [once, step] = collector.two_spans();
+    assert_eq!((step.text("name"), once.text("name")), ("doubletap.step", "doubletap.once"));
+    assert_eq!(step.attribute("doubletap.step").as_deref(), Some("build"));
+    assert_eq!(step.attribute("doubletap.key").as_deref(), Some("k"));
+    assert_eq!(step.text("traceId"), once.text("traceId"));
+    assert_eq!(step.text("parentSpanId"), once.text("spanId"));
+}
+
+#[test]
+fn a_request_behind_a_web_server_is_a_span_and_one_that_is_not_guarded_is_none() {
+    let (scene, collector, client) = (Scene::new(), Collector::start(), Collector::start());
+    let call = |method| {
+        let call = scene.call("cgi").sh("printf 'Content-Type: text/plain\\n\\nhello'");
+        let call = collector.known_to(call).env("REQUEST_METHOD", method).any_stdout();
+        // What a client can say with a header `Proxy`.
+        let call = call.env("HTTP_PROXY", client.url());
+        call.env("HTTP_IDEMPOTENCY_KEY", "\"k\"").env("REMOTE_USER", "alice").run();
+    };
+    call("GET");
+    call("POST");
+    let span = collector.span();
+    assert_eq!(span.text("name"), "doubletap.cgi");
+    assert_eq!(span.attribute("doubletap.key").as_deref(), Some("k"));
+    assert_eq!(span.attribute("doubletap.outcome").as_deref(), Some("ran"));
+    assert!(collector.is_unknown(), "a request that is passed through has no report either");
+    assert!(client.is_unknown(), "a client does not choose where spans go");
+}
+
+#[test]
+fn keys_that_are_redacted_are_told_by_their_digest_alone() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let call = scene
+        .once("alice@example.org --redact-keys")
+        .sh("\"$BIN\" step --redact-keys bob@example.org -- true");
+    collector.known_to(call).run();
+    let hex = |text: &str| to_hex(&Sha256::digest(text));
+    for (span, step) in collector.two_spans().iter().zip([None, Some(hex("bob@example.org"))]) {
+        let text = span.span.to_string();
+        assert!(!text.contains("alice") && !text.contains("bob"), "{text}");
+        let key = span.attribute("doubletap.key_sha256").unwrap();
+        assert_eq!(key, hex("alice@example.org"));
+        assert_eq!(span.attribute("doubletap.step_sha256"), step);
+    }
+}
+
+#[test]
+fn a_collector_that_never_answers_delays_nobody_and_is_let_go_of() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    // A caller that reads what we have inherited until nobody has it open any more.
+    let call = scene.once("k").sh("echo out; exit 3").env("MARK", scene.root());
+    let call = collector.known_to(call).through_sh("all=$(\"$@\" 3>&1); s=$?; echo \"$all $s\"");
+    call.stdout("out 3\n").run();
+    // It has ended, and its caller with it, before anybody was heard.
+    let received = collector.receive();
+    assert!(received.is_held(), "somebody waits for the collector");
+    assert_eq!(received.span().attribute("doubletap.outcome").as_deref(), Some("failed"));
+    let messengers = messengers(&scene);
+    let [messenger] = messengers[..] else { panic!("one messenger, and not {messengers:?}") };
+    assert_eq!(open_files(messenger).len(), 1, "it has its connection open, and no file");
+    until("the messenger has given up", || !received.is_held());
+    until("the messenger is gone", || self::messengers(&scene).is_empty());
+}
+
+#[test]
+fn a_messenger_outlives_the_end_of_the_service_that_it_was_started_from() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let call = scene.once("k").sh(":").env("MARK", scene.root());
+    collector.known_to(call).run();
+    let mut received = collector.receive();
+    for messenger in messengers(&scene) {
+        let pid = nix::unistd::Pid::from_raw(messenger);
+        nix::sys::signal::kill(pid, Signal::SIGTERM).unwrap();
+    }
+    assert!(received.is_held(), "it was told to end, and waits for the answer");
+    received.answer(WELL);
+    until("the messenger is gone", || messengers(&scene).is_empty());
+}
+
+#[test]
+fn no_answer_and_no_collector_changes_how_a_call_ends() {
+    let scene = Scene::new();
+    let away = Collector::start();
+    let url = away.url();
+    drop(away);
+    for (number, endpoint) in
+        [url.as_str(), "ftp://example.org", "nonsense", "http://"].iter().enumerate()
+    {
+        let call = alone(scene.once(&format!("k{number}"))).sh("echo out; exit 5");
+        call.env("OTEL_EXPORTER_OTLP_ENDPOINT", *endpoint).stdout("out\n").status(5).run();
+    }
+    let collector = Collector::start();
+    for answer in
+        ["nonsense", "", "HTTP/1.1 503 No\r\n\r\n", "HTTP/1.1 307 To\r\nLocation: /\r\n\r\n"]
+    {
+        let call = collector.known_to(scene.attempt("again")).env("MARK", scene.root());
+        call.run();
+        collector.receive().answer(answer);
+        until("the messenger is gone", || messengers(&scene).is_empty());
+    }
+    assert!(collector.is_unknown(), "nobody comes twice");
+    assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn an_endpoint_that_cannot_be_spoken_to_is_told_to_those_who_ask() {
+    let scene = Scene::new();
+    let call = alone(scene.once("k -v").sh(":")).env("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x");
+    call.notes(&["no trace is sent: OTEL_EXPORTER_OTLP_ENDPOINT is no http:// or https:// URL"])
+        .run();
+}
+
+#[test]
+fn nothing_is_sent_where_nobody_asks_for_it() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let find = || scene.attempt("k");
+    let not_sampled = PARENT.replace("-01", "-00");
+    alone(find()).env("TRACEPARENT", PARENT).run();
+    alone(find()).env("OTEL_EXPORTER_OTLP_ENDPOINT", "").run();
+    collector.known_to(find()).env("OTEL_SDK_DISABLED", "TRUE").run();
+    collector.known_to(find()).env("OTEL_TRACES_EXPORTER", "none").run();
+    collector.known_to(find()).env("TRACEPARENT", not_sampled).run();
+    // Whoever had come before would be served before.
+    collector.known_to(find()).env("OTEL_SERVICE_NAME", "last").run();
+    assert_eq!(collector.span().resource("service.name").as_deref(), Some("last"));
+}
+
+#[test]
+fn a_trace_that_is_not_recorded_is_handed_on_as_it_came() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let not_sampled = PARENT.replace("-01", "-00");
+    let call = collector.known_to(scene.once("k").sh(FIND)).env("TRACEPARENT", &not_sampled);
+    call.stdout(not_sampled).run();
+}
+
+#[test]
+fn the_variables_of_the_specification_say_where_and_as_whom() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let call = collector.known_to(scene.once("k").sh(":"));
+    let call = call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9/elsewhere");
+    let own = format!("{}/own/path", collector.url());
+    let call = call.env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", own);
+    let call = call.env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=general,x-b=2%203, wrong ,");
+    let call = call.env("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "Api-Key=own");
+    let call =
+        call.env("OTEL_RESOURCE_ATTRIBUTES", "service.name=other,deployment.environment=test");
+    call.env("OTEL_SERVICE_NAME", "nightly").run();
+    let mut received = collector.receive();
+    received.answer(WELL);
+    assert_eq!(received.request, "POST /own/path HTTP/1.1");
+    assert_eq!(received.header("api-key"), Some("own"));
+    assert_eq!(received.header("x-b"), Some("2 3"));
+    let span = received.span();
+    assert_eq!(span.resource("service.name").as_deref(), Some("nightly"));
+    assert_eq!(span.resource("deployment.environment").as_deref(), Some("test"));
+}
+
+/// A certificate that vouches for itself.
+const FORM: &str = "\
+[req]
+distinguished_name = name
+prompt = no
+[name]
+CN = a collector
+[server]
+basicConstraints = critical, CA:FALSE
+subjectAltName = IP:127.0.0.1
+";
+
+#[test]
+#[ignore = "needs openssl: cargo test --features full -- --ignored servers::"]
+fn a_collector_behind_tls_is_told_where_its_certificate_is_trusted() {
+    let scene = Scene::new();
+    let openssl = |words: &str| scene.call(words).program("openssl".as_ref()).unchecked();
+    scene.write("form.cnf", FORM);
+    let make = "req -x509 -config form.cnf -extensions server -days 2 -newkey rsa:2048 -nodes";
+    openssl(&format!("{make} -keyout key.pem -out cert.pem")).run();
+    scene.write("answer", WELL);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = openssl(&format!("s_server -quiet -accept {free} -cert cert.pem -key key.pem"));
+    // It says what it reads, and sends what it is fed.
+    let server = server.through_sh("(cat answer; exec tail -f /dev/null) | \"$@\"").spawn();
+    until("the server listens", || TcpStream::connect(free).is_ok());
+    let call = |key| {
+        let call = alone(scene.once(key).sh(":")).env("MARK", scene.root());
+        call.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("https://{free}"))
+    };
+    call("stranger").run();
+    until("the messenger has turned away", || messengers(&scene).is_empty());
+    call("friend").env("SSL_CERT_FILE", scene.path("cert.pem")).run();
+    let heard = || String::from_utf8_lossy(&server.stdout_so_far()).into_owned();
+    until("the server has heard of the span", || heard().contains("friend"));
+    assert!(!heard().contains("stranger"), "{}", heard());
+}
+
+/// The processes that this scene's calls have left behind for a collector.
+fn messengers(scene: &Scene) -> Vec<i32> {
+    let mark = format!("MARK={}", scene.root().display());
+    let all = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    all.filter(|pid| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let is_ours = environment.split(|byte| *byte == 0).any(|pair| pair == mark.as_bytes());
+        is_ours && fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.as_os_str() == BIN)
+    })
+    .collect()
+}
+
+/// What a process has open, but for what is nothing.
+fn open_files(pid: i32) -> Vec<String> {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let names =
+        open.filter_map(|fd| Some(fs::read_link(fd.ok()?.path()).ok()?.display().to_string()));
+    names.filter(|name| name != "/dev/null").collect()
+}
