@@ -36,8 +36,11 @@ cd /
 rm -rf "$folder"
 "#;
 
-/// The farewell to a server that needs none.
-pub(super) const KILL: &str = r#"kill -KILL "$server"; wait "$server""#;
+/// The farewell to a server that needs none, and to the processes that it has started.
+pub(super) const KILL: &str = r#"
+kill -KILL "$server" $(cat "/proc/$server/task/$server/children")
+wait "$server"
+"#;
 
 /// A folder for a server and for whoever runs it. Servers refuse to be root.
 pub(super) struct Home {

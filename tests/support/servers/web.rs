@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::net::TcpStream;
 use std::path::Path;
 
-use super::keeper::{Home, Keeper};
+use super::keeper::{Home, KILL, Keeper};
 use super::place::free_port;
 use super::tool::program;
 
@@ -57,7 +57,8 @@ impl Web {
         let url = format!("unix:{}", socket.display());
         let words: [OsString; 6] =
             [fcgiwrap.into(), "-f".into(), "-c".into(), "8".into(), "-s".into(), url.into()];
-        let mut fastcgi = Keeper::new(wrapper, TERM, &words);
+        // One that is told to end leaves its workers behind.
+        let mut fastcgi = Keeper::new(wrapper, KILL, &words);
         fastcgi.start(|_| socket.exists());
         let errors = home.path().join("errors");
         let words: [OsString; 5] = [
