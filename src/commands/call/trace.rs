@@ -18,6 +18,7 @@ use crate::report::collector::{Delivery, is_spoken};
 use crate::report::line::Line;
 use crate::report::span::{Keys, Span};
 use crate::report::voice::Voice;
+use crate::text::percent_decoded;
 
 use super::super::Context;
 use super::super::context::random;
@@ -158,9 +159,10 @@ fn resource(voice: Voice) -> Vec<(String, String)> {
 fn pairs(variable: &str, voice: Voice) -> Vec<(String, String)> {
     let text = value(variable).unwrap_or_default();
     let written = text.split(',').filter(|pair| !pair.trim_ascii().is_empty());
+    let decoded = |text: &str| percent_decoded(text.trim_ascii()).ok();
     let read = written.filter_map(|pair| {
         let pair = pair.split_once('=').and_then(|(name, value)| {
-            let (name, value) = (decoded(name.trim_ascii())?, decoded(value.trim_ascii())?);
+            let (name, value) = (decoded(name)?, decoded(value)?);
             let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
             (is_name && !value.contains(char::is_control)).then_some((name, value))
         });
@@ -172,37 +174,7 @@ fn pairs(variable: &str, voice: Voice) -> Vec<(String, String)> {
     read.collect()
 }
 
-/// Reads `%20` and the like.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            other => other,
-        });
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[expect(clippy::disallowed_methods, reason = "these variables are not ours")]
 fn value(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_percent_encoded_is_decoded_and_what_is_cut_off_is_nothing() {
-        assert_eq!(decoded("Basic%20abc%3D").as_deref(), Some("Basic abc="));
-        assert_eq!(decoded("100%"), None);
-        assert_eq!(decoded("%f"), None);
-        assert_eq!(decoded("%ff"), None);
-    }
 }

@@ -1,5 +1,7 @@
 //! The pieces of a URL, as libpq cuts it.
 
+use crate::text::percent_decoded;
+
 /// The pieces of a URL, decoded.
 pub(super) struct Parts {
     /// What it says, by the names of parameters.
@@ -92,20 +94,8 @@ fn read_hosts(parameters: &mut Vec<(String, String)>, text: &str) -> Result<(), 
 }
 
 fn decoded(text: &str) -> Result<String, String> {
-    let bad = || format!("it has a % that is no character's; {ESCAPE}");
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
-        let (high, low) = digit().zip(digit()).ok_or_else(bad)?;
-        bytes.push(u8::try_from(high * 16 + low).map_err(|_| bad())?);
-    }
-    let text = String::from_utf8(bytes).map_err(|_| bad())?;
-    if text.contains('\0') { Err(bad()) } else { Ok(text) }
+    let text = percent_decoded(text).ok().filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| format!("it has a % that is no character's; {ESCAPE}"))
 }
 
 /// Writes parameters in the form `name='value' …`.

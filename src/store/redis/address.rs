@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use crate::place::Url;
 use crate::store::{StoreError, Trouble};
+use crate::text::{BadEscape, percent_decoded};
 
 /// Where Redis listens if nobody says otherwise.
 const PORT: u16 = 6379;
@@ -227,19 +228,10 @@ fn host_of(place: &str) -> Result<(String, u16, &str), Refused> {
 
 /// The text with its `%` escapes taken back.
 fn decoded(text: &str) -> Result<String, Refused> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
-        let (high, low) = (digit(), digit());
-        let value = high.zip(low).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
-        bytes.push(value.ok_or("a % in it is not followed by two hexadecimal digits")?);
-    }
-    String::from_utf8(bytes).map_err(|_| "what it escapes with % is not UTF-8".into())
+    percent_decoded(text).map_err(|why| match why {
+        BadEscape::Digits => "a % in it is not followed by two hexadecimal digits".into(),
+        BadEscape::NotUtf8 => "what it escapes with % is not UTF-8".into(),
+    })
 }
 
 #[cfg(test)]
