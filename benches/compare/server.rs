@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use nix::unistd::{User, chown, geteuid};
 
 use crate::run;
@@ -58,6 +58,7 @@ impl Home {
     }
 
     /// Runs a program to its end as the account.
+    #[cfg(feature = "postgres")]
     pub(crate) fn run(&self, words: &[OsString]) -> Result<()> {
         let mut all = self.through.clone();
         all.extend_from_slice(words);
@@ -65,7 +66,7 @@ impl Home {
         command.args(&all[1..]).current_dir(&self.folder);
         let said = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
         let text = String::from_utf8_lossy(&said.stderr);
-        ensure!(said.status.success(), "{} failed: {text}", words[0].display());
+        anyhow::ensure!(said.status.success(), "{} failed: {text}", words[0].display());
         Ok(())
     }
 }

@@ -79,9 +79,9 @@ impl Postgres {
         format!("postgresql://{user}:{password}@{place}:{}/{database}", self.port)
     }
 
-    #[cfg(feature = "postgres")]
     /// Where an empty store is that nobody else uses: a schema is made faster than a
     /// database.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn fresh(&self) -> String {
         let schema = self.made.fetch_add(1, Ordering::Relaxed);
         format!("{}?schema=fresh{schema}", self.url("postgres"))
@@ -137,9 +137,9 @@ impl Postgres {
         self.keeper.end(Signal::SIGINT);
     }
 
-    #[cfg(feature = "postgres")]
     /// Starts a server that was stopped again, as the standby of one that is not there:
     /// it can be read.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     #[track_caller]
     pub(crate) fn stand_by(&mut self) {
         let signal = self.keeper.folder().join("data/standby.signal");
