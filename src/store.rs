@@ -43,7 +43,7 @@ use crate::claim::time::Now;
 
 pub use error::{StoreError, Trouble};
 pub use finding::{Finding, Grade};
-pub use output::{Frames, Output, Spool};
+pub use output::{Frames, Output, Parts, Spool};
 pub use row::with_lives;
 pub use values::{
     Chain, Completion, Dropped, Force, Keep, KeepUntil, LostWhy, Owned, Promised, Resumed, Sweep,

@@ -3,7 +3,7 @@
 //! Fields are only ever added: whoever does not know one leaves it out of sight, and
 //! whoever misses one takes what it meant before there was such a field. So binaries of
 //! two releases can work on one store. Instants of leases are milliseconds of the server's
-//! clock, which is the same for all hosts ([`now`]), unless the document names another.
+//! clock, which is the same for all hosts, unless the document names another.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -19,17 +19,10 @@ use crate::claim::fingerprint::{Field, Fingerprint};
 use crate::claim::holder::{Group, Holder, PidNamespace, Reach, StartTime, Tie};
 use crate::claim::id::{OperationId, Token, from_hex, to_hex};
 use crate::claim::outcome::Outcome;
-use crate::claim::time::{BootId, BootMs, Expiry, Now, Until, WallMs};
+use crate::claim::time::{BootId, BootMs, Expiry, Until, WallMs};
 
+use super::shelf::SERVER;
 use super::{StoreError, Trouble};
-
-/// What stands for the start of a kernel where a server's clock counts.
-const SERVER: &str = "server";
-
-/// The time by a server's clock, which shows so many milliseconds since 1970.
-pub(crate) fn now(ms: i64) -> Now {
-    Now { wall: WallMs(ms), boot: BootMs(ms), boot_id: BootId(SERVER.into()) }
-}
 
 #[derive(Serialize, Deserialize)]
 struct Document<'a> {

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -54,6 +54,50 @@ impl Frames {
     }
 }
 
+/// The parts of an output, from first to last: no more than one is in memory at once. Even
+/// of nothing there is one.
+pub struct Parts<'a> {
+    frames: &'a Frames,
+    size: usize,
+    at: u64,
+    buffer: Vec<u8>,
+    begun: bool,
+}
+
+impl<'a> Parts<'a> {
+    /// Parts of this many bytes, but for the last.
+    #[must_use]
+    pub fn of(frames: &'a Frames, size: usize) -> Self {
+        Self { frames, size, at: 0, buffer: Vec::new(), begun: false }
+    }
+
+    /// The next one; nothing after the last.
+    ///
+    /// # Errors
+    /// When the file that holds it cannot be read.
+    pub fn read_next(&mut self) -> io::Result<Option<&[u8]>> {
+        let left = self.frames.length() - self.at;
+        if left == 0 && self.begun {
+            return Ok(None);
+        }
+        self.begun = true;
+        let length = usize::try_from(left).unwrap_or(self.size).min(self.size);
+        let from = self.at;
+        self.at += length as u64;
+        match self.frames {
+            Frames::Bytes(bytes) => {
+                let from = usize::try_from(from).unwrap_or(bytes.len());
+                Ok(Some(&bytes[from..from + length]))
+            }
+            Frames::File(file, _) => {
+                self.buffer.resize(length, 0);
+                file.read_exact_at(&mut self.buffer, from)?;
+                Ok(Some(&self.buffer))
+            }
+        }
+    }
+}
+
 /// Where a running attempt's output goes that is not kept in memory.
 #[derive(Clone, Debug)]
 pub enum Spool {
@@ -91,5 +135,34 @@ impl Spool {
             // One that is left all the same is removed by prune.
             let _ = fs::remove_file(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    const PART: usize = 1 << 20;
+
+    fn lengths(frames: &Frames) -> Vec<usize> {
+        let mut parts = Parts::of(frames, PART);
+        let mut lengths = Vec::new();
+        while let Some(part) = parts.read_next().unwrap() {
+            lengths.push(part.len());
+        }
+        lengths
+    }
+
+    #[test]
+    fn an_output_is_cut_into_parts_and_nothing_is_one() {
+        assert_eq!(lengths(&Frames::Bytes(Vec::new())), [0]);
+        assert_eq!(lengths(&Frames::Bytes(vec![1; PART])), [PART]);
+        assert_eq!(lengths(&Frames::Bytes(vec![1; 2 * PART + 1])), [PART, PART, 1]);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![2; PART + 7]).unwrap();
+        let file = Arc::new(file);
+        assert_eq!(lengths(&Frames::File(Arc::clone(&file), PART as u64 + 7)), [PART, 7]);
+        assert_eq!(lengths(&Frames::File(file, 5)), [5]);
     }
 }

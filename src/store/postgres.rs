@@ -37,7 +37,7 @@ use crate::claim::time::{Now, WallMs};
 use crate::place::Url;
 
 use super::setup::Setup;
-use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
+use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted, time_of_server};
 use super::{Chain, Finding, Frames, StoreError};
 
 pub use address::Lookup;
@@ -85,7 +85,7 @@ impl PostgresShelf {
             return Err(failure::not_set_up(&server.address));
         };
         let statements = Statements::of(&server.address.schema);
-        let opened = (reading::now(found.ms), asked);
+        let opened = (time_of_server(found.ms), asked);
         Ok(Self { server, statements, ears: Ears::default(), opened })
     }
 
@@ -116,7 +116,7 @@ impl Shelf for PostgresShelf {
 
     fn now(&mut self) -> Result<Now, StoreError> {
         let ms = self.number(&format!("SELECT {CLOCK}"), &[]);
-        ms.map(reading::now).map_err(|fault| self.server.told(&fault))
+        ms.map(time_of_server).map_err(|fault| self.server.told(&fault))
     }
 
     fn read(&mut self, wanted: Wanted<'_>) -> Result<Page, StoreError> {

@@ -191,11 +191,16 @@ pub(crate) fn not_to_be_settled(newest: &Seen, now: &Now) -> Option<Dropped> {
 
 /// A token that nobody is told: the tombstone's.
 pub(crate) fn nobodys_token() -> Result<Token, StoreError> {
+    drawn().map(Token)
+}
+
+/// A name that nobody else has drawn.
+pub(crate) fn drawn() -> Result<[u8; 16], StoreError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|why| {
         StoreError::new(Trouble::Other, format!("the kernel gives no random bytes: {why}"))
     })?;
-    Ok(Token(bytes))
+    Ok(bytes)
 }
 
 /// Whether somebody has a right to the key through this attempt.

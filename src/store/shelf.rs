@@ -13,9 +13,19 @@ use crate::claim::fence::Fence;
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::survey::Sizes;
-use crate::claim::time::{Now, WallMs};
+use crate::claim::time::{BootId, BootMs, Now, WallMs};
 
 use super::{Chain, Finding, Frames, Spool, StoreError};
+
+/// What stands for the start of a kernel where a server's clock counts: that does not start
+/// anew with a machine.
+pub const SERVER: &str = "server";
+
+/// The time by a server's clock, which shows so many milliseconds since 1970.
+#[must_use]
+pub fn time_of_server(ms: i64) -> Now {
+    Now { wall: WallMs(ms), boot: BootMs(ms), boot_id: BootId(SERVER.into()) }
+}
 
 /// How much of a chain is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +97,44 @@ pub struct Changes {
     pub outputs_removed: Vec<Fence>,
     /// Operations whose steps go, all their attempts and outputs.
     pub steps_removed: Vec<OperationId>,
+}
+
+impl Changes {
+    /// Whether there is nothing to be written.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        let Self { added, changed, removed, output, outputs_removed, steps_removed } = self;
+        added.is_none()
+            && output.is_none()
+            && changed.is_empty()
+            && removed.is_empty()
+            && outputs_removed.is_empty()
+            && steps_removed.is_empty()
+    }
+
+    /// Whether somebody may be waiting for this: not for a lease that lasts longer than was
+    /// known. Telling of it costs, on a server that has commits wait for each other.
+    #[must_use]
+    pub fn matter_to_waiters(&self, before: &Page) -> bool {
+        let only_longer = |after: &Attempt| {
+            before.attempts.iter().any(|before| {
+                let renewed = Attempt {
+                    until: after.until.clone(),
+                    lease: after.lease,
+                    tie: after.tie,
+                    ..before.clone()
+                };
+                renewed == *after
+                    && before.until.boot_id == after.until.boot_id
+                    && before.until.at <= after.until.at
+            })
+        };
+        self.added.is_some()
+            || !self.removed.is_empty()
+            || !self.outputs_removed.is_empty()
+            || !self.steps_removed.is_empty()
+            || !self.changed.iter().all(only_longer)
+    }
 }
 
 /// What a change promises when it is done.

@@ -22,12 +22,11 @@ use super::locking::LockNumber;
 use super::outputs;
 use super::reading::Question;
 use super::rows::{self as columns, Reader, Value, bytea, fences, int8, text};
-use crate::claim::attempt::Attempt;
 use crate::claim::fence::Fence;
 use crate::claim::key::Subject;
 use crate::claim::time::Now;
-use crate::store::StoreError;
 use crate::store::shelf::{Changes, Durability, Page, Step, Wanted};
+use crate::store::{Frames, Parts, StoreError};
 
 /// How often in a row the server may undo a change before it is given up.
 const TRIES: u32 = 100;
@@ -128,7 +127,7 @@ impl PostgresShelf {
             return Err(Failed::Before(fault));
         }
         let changes = changes.map_err(Failed::Step)?;
-        if is_nothing(&changes) {
+        if changes.is_nothing() {
             self.roll_back(deadline);
             return Ok(());
         }
@@ -253,7 +252,7 @@ impl PostgresShelf {
         if let Some(attempt) = &changes.added {
             statements.push((self.statements.add.clone(), columns::values(subject, attempt)));
         }
-        if matters(page, changes) {
+        if changes.matter_to_waiters(page) {
             let chain = LockNumber::of_chain(&self.server.address.schema_name, subject);
             let told = vec![text(&*self.server.address.schema_name), text(&*chain.to_hex())];
             statements.push(("SELECT pg_notify($1, $2)".to_owned(), told));
@@ -295,15 +294,19 @@ impl PostgresShelf {
     fn keep_output(
         &mut self,
         fence: Fence,
-        frames: &crate::store::Frames,
+        frames: &Frames,
         deadline: Instant,
     ) -> Result<Option<Statement>, Fault> {
         let schema = &self.server.address.schema;
         let add = format!("INSERT INTO {schema}.output (fence, part, frames) VALUES ($1, $2, $3)");
-        let mut parts = outputs::Parts::of(frames);
+        let mut parts = Parts::of(frames, outputs::PART);
         let mut last: Option<Statement> = None;
         for number in 0.. {
-            let Some(part) = parts.next().map_err(Fault::Said)? else { break };
+            let Some(part) =
+                parts.read_next().map_err(|why| Fault::Said(outputs::unreadable(&why)))?
+            else {
+                break;
+            };
             let values = vec![int8(fence.0), columns::int4(number), bytea(part)];
             if let Some((add, values)) = last.replace((add.clone(), values)) {
                 self.server.ask(deadline, async |client| rows(client, &add, &values).await)?;
@@ -332,34 +335,4 @@ async fn in_order(mut questions: Vec<Answer<'_>>) -> Vec<Result<Vec<tokio_postgr
     })
     .await;
     answers.into_iter().flatten().collect()
-}
-
-fn is_nothing(changes: &Changes) -> bool {
-    let Changes { added, changed, removed, output, outputs_removed, steps_removed } = changes;
-    added.is_none()
-        && output.is_none()
-        && changed.is_empty()
-        && removed.is_empty()
-        && outputs_removed.is_empty()
-        && steps_removed.is_empty()
-}
-
-/// Whether somebody may be waiting for a change: not for a lease that lasts longer than
-/// was known. Commits that tell wait for each other.
-fn matters(page: &Page, changes: &Changes) -> bool {
-    let only_longer = |after: &Attempt| {
-        page.attempts.iter().any(|before| {
-            let renewed = Attempt {
-                until: after.until.clone(),
-                lease: after.lease,
-                tie: after.tie,
-                ..before.clone()
-            };
-            renewed == *after
-                && before.until.boot_id == after.until.boot_id
-                && before.until.at <= after.until.at
-        })
-    };
-    let others = Changes { changed: Vec::new(), output: None, ..changes.clone() };
-    !is_nothing(&others) || !changes.changed.iter().all(only_longer)
 }

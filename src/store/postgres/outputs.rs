@@ -2,7 +2,6 @@
 //! output comes to.
 
 use std::io::{Seek as _, Write as _};
-use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use tokio_postgres::Client;
@@ -15,45 +14,9 @@ use crate::claim::fence::Fence;
 use crate::store::{Frames, Spool, StoreError, Trouble};
 
 /// The bytes of a part: an output of as many is one, and is given back in memory.
-const PART: usize = 1 << 20;
+pub(super) const PART: usize = 1 << 20;
 
-/// The parts of an output, from first to last. Even of nothing there is one.
-pub(super) struct Parts<'a> {
-    frames: &'a Frames,
-    at: u64,
-    buffer: Vec<u8>,
-    begun: bool,
-}
-
-impl<'a> Parts<'a> {
-    pub(super) fn of(frames: &'a Frames) -> Self {
-        Self { frames, at: 0, buffer: Vec::new(), begun: false }
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<&[u8]>, StoreError> {
-        let left = self.frames.length() - self.at;
-        if left == 0 && self.begun {
-            return Ok(None);
-        }
-        self.begun = true;
-        let length = usize::try_from(left).unwrap_or(PART).min(PART);
-        let from = self.at;
-        self.at += length as u64;
-        match self.frames {
-            Frames::Bytes(bytes) => {
-                let from = usize::try_from(from).unwrap_or(bytes.len());
-                Ok(Some(&bytes[from..from + length]))
-            }
-            Frames::File(file, _) => {
-                self.buffer.resize(length, 0);
-                file.read_exact_at(&mut self.buffer, from).map_err(|why| unreadable(&why))?;
-                Ok(Some(&self.buffer))
-            }
-        }
-    }
-}
-
-fn unreadable(why: &std::io::Error) -> StoreError {
+pub(super) fn unreadable(why: &std::io::Error) -> StoreError {
     StoreError::new(Trouble::Output, format!("the output cannot be read or written ({why})"))
 }
 
@@ -98,31 +61,5 @@ impl PostgresShelf {
         self.server.ask(deadline, async |client| client.batch_execute("COMMIT").await)?;
         let length = file.stream_position().map_err(unwritten)?;
         Ok((length > 0).then(|| Frames::File(Arc::new(file), length)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lengths(frames: &Frames) -> Vec<usize> {
-        let mut parts = Parts::of(frames);
-        let mut lengths = Vec::new();
-        while let Some(part) = parts.next().unwrap() {
-            lengths.push(part.len());
-        }
-        lengths
-    }
-
-    #[test]
-    fn an_output_is_cut_into_parts_and_nothing_is_one() {
-        assert_eq!(lengths(&Frames::Bytes(Vec::new())), [0]);
-        assert_eq!(lengths(&Frames::Bytes(vec![1; PART])), [PART]);
-        assert_eq!(lengths(&Frames::Bytes(vec![1; 2 * PART + 1])), [PART, PART, 1]);
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&vec![2; PART + 7]).unwrap();
-        let file = Arc::new(file);
-        assert_eq!(lengths(&Frames::File(Arc::clone(&file), PART as u64 + 7)), [PART, 7]);
-        assert_eq!(lengths(&Frames::File(file, 5)), [5]);
     }
 }

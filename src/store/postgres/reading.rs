@@ -10,20 +10,12 @@ use crate::claim::attempt::Attempt;
 use crate::claim::fence::Fence;
 use crate::claim::id::Token;
 use crate::claim::key::{Kind, Namespace, Subject};
-use crate::claim::time::{BootId, BootMs, Now, WallMs};
+use crate::claim::time::WallMs;
 use crate::store::row;
-use crate::store::shelf::{Depth, Page, Parent, Wanted};
-
-/// Which clock a row's times are of. It does not start anew with the machine.
-const SERVER: &str = "server";
+use crate::store::shelf::{Depth, Page, Parent, Wanted, time_of_server};
 
 /// So many of the newest attempts of a key are nearly always all that decides.
 const NEWEST: usize = 8;
-
-/// The time that the server says it is.
-pub(super) fn now(ms: i64) -> Now {
-    Now { wall: WallMs(ms), boot: BootMs(ms), boot_id: BootId(SERVER.into()) }
-}
 
 /// How much of a chain a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +125,7 @@ impl<'a> Question<'a> {
         }
         attempts.reverse();
         let parent = if holds { Parent::Holds } else { Parent::Lost };
-        Ok(Some(Page { now: now(ms), attempts, parent }))
+        Ok(Some(Page { now: time_of_server(ms), attempts, parent }))
     }
 }
 

@@ -4,7 +4,6 @@
 //! an attempt gives them the attempt's name.
 
 use std::io::Write as _;
-use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use super::RedisShelf;
 use super::line::Deadline;
 use crate::claim::duration::to_ms;
 use crate::claim::fence::Fence;
-use crate::store::{Frames, Spool, StoreError, Trouble};
+use crate::store::{Frames, Parts, Spool, StoreError, Trouble, row};
 
 /// The size of a part.
 const PART: usize = 512 << 10;
@@ -35,29 +34,11 @@ impl RedisShelf {
     /// Sends output. Each part has all the time that a call has: how long the whole takes
     /// depends on how much it is.
     pub(super) fn upload(&mut self, fence: Fence, frames: &Frames) -> Result<Upload, StoreError> {
-        let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|why| {
-            StoreError::new(Trouble::Other, format!("the kernel gives no random bytes: {why}"))
-        })?;
-        let upload = Upload { fence, key: self.keys.upload(random) };
-        match frames {
-            Frames::Bytes(bytes) if bytes.is_empty() => self.send(&upload, b"")?,
-            Frames::Bytes(bytes) => {
-                bytes.chunks(PART).try_for_each(|part| self.send(&upload, part))?;
-            }
-            Frames::File(file, length) => {
-                let mut part = vec![0; PART];
-                let mut at = 0;
-                while at < *length || at == 0 {
-                    let size = usize::try_from(length - at).unwrap_or(PART).min(PART);
-                    file.read_exact_at(&mut part[..size], at).map_err(|why| {
-                        let what = format!("the file that holds it: {why}");
-                        StoreError::new(Trouble::Output, what)
-                    })?;
-                    self.send(&upload, &part[..size])?;
-                    at += size.max(1) as u64;
-                }
-            }
+        let upload = Upload { fence, key: self.keys.upload(row::drawn()?) };
+        let mut parts = Parts::of(frames, PART);
+        let lost = |why| StoreError::new(Trouble::Output, format!("the file that holds it: {why}"));
+        while let Some(part) = parts.read_next().map_err(lost)? {
+            self.send(&upload, part)?;
         }
         Ok(upload)
     }

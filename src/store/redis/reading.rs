@@ -8,7 +8,7 @@ use super::setup;
 use crate::claim::attempt::Attempt;
 use crate::claim::key::Kind;
 use crate::claim::time::Now;
-use crate::store::shelf::{Depth, Page, Parent, Wanted};
+use crate::store::shelf::{Depth, Page, Parent, Wanted, time_of_server};
 use crate::store::{StoreError, Trouble, document};
 
 /// A page, and what it takes to say whether it is still true.
@@ -24,7 +24,7 @@ pub(super) struct Reading {
 
 /// The time of the server, by what `TIME` answers: seconds, and microseconds beyond them.
 pub(super) fn clock((seconds, micros): (i64, i64)) -> Now {
-    document::now(seconds * 1000 + micros / 1000)
+    time_of_server(seconds * 1000 + micros / 1000)
 }
 
 /// What the script answers.
@@ -60,7 +60,7 @@ impl RedisShelf {
             self.line.ask_by(deadline, |connection| run.on(connection))?;
         setup::check(&self.url, version.as_deref())?;
         let page = Page {
-            now: document::now(ms),
+            now: time_of_server(ms),
             attempts: attempts(&rows)?,
             parent: if parent == 1 { Parent::Holds } else { Parent::Lost },
         };

@@ -121,7 +121,7 @@ impl RedisShelf {
             let begun = Instant::now();
             let reading = self.read_chain(wanted, deadline)?;
             let changes = step(&reading.page, &mut |now| self.draw(now, deadline))?;
-            if is_nothing(&changes) {
+            if changes.is_nothing() {
                 return self.settle_acknowledgements(durability, deadline);
             }
             if let Some((fence, frames)) = &changes.output
@@ -202,7 +202,7 @@ impl RedisShelf {
                 .filter(|_| changes.output.is_some())
                 .map(|upload| Moved { from: upload.key.clone(), to: keys.output(upload.fence) }),
             kept: rows.filter_map(|attempt| kept(attempt, keys)).collect(),
-            channel: matters(&reading.page.attempts, changes).then(|| keys.channel(subject)),
+            channel: changes.matter_to_waiters(&reading.page).then(|| keys.channel(subject)),
         })
     }
 
@@ -241,30 +241,6 @@ impl Plan {
         named.extend(outputs.map(|fence| format!("{}{fence}", self.outputs)));
         named
     }
-}
-
-fn is_nothing(changes: &Changes) -> bool {
-    let Changes { added, changed, removed, output, outputs_removed, steps_removed } = changes;
-    added.is_none()
-        && output.is_none()
-        && changed.is_empty()
-        && removed.is_empty()
-        && outputs_removed.is_empty()
-        && steps_removed.is_empty()
-}
-
-/// Whether a change may matter to who waits: more than a longer lease does.
-fn matters(before: &[Attempt], changes: &Changes) -> bool {
-    let is_other = |after: &Attempt| {
-        let Some(before) = before.iter().find(|before| before.fence == after.fence) else {
-            return true;
-        };
-        let mut renewed = before.clone();
-        renewed.until = after.until.clone();
-        (renewed.lease, renewed.tie) = (after.lease, after.tie);
-        renewed != *after
-    };
-    changes.added.is_some() || !changes.removed.is_empty() || changes.changed.iter().any(is_other)
 }
 
 /// The row of an attempt: a line that the scripts read, and the document.

@@ -44,6 +44,17 @@ sentence! {
         hears(&rung);
     }
 
+    fn a_claim_that_is_made_shorter_is_heard_of() {
+        let text = Redis::shared().fresh();
+        let (mut waiter, mut holder) = (store(&text), store(&text));
+        let own = won(&mut holder, &request("k", 1)).ownership();
+        let rung = watched(&mut waiter, "k");
+        assert_eq!(holder.renew_for(&own, LIMIT * 2, LIMIT).unwrap(), Owned::Yes);
+        assert_eq!(holder.renew_for(&own, LIMIT / 10, LIMIT).unwrap(), Owned::Yes);
+        hears(&rung);
+        assert!(rung.try_recv().is_err(), "a longer one is not told");
+    }
+
     fn a_waiter_hears_of_what_is_written_right_after_it_began_to_listen() {
         let text = Redis::shared().fresh();
         let mut holder = store(&text);
