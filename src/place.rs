@@ -1,8 +1,12 @@
 //! Where a store is: a file, or a server.
 
+mod pieces;
+
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+pub use pieces::Pieces;
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,38 +170,36 @@ enum Mask {
 }
 
 /// A URL with `***` in the place of every password: before the `@`, and in its parameters.
-/// Whatever the scheme: somebody who mistypes that gives a password all the same.
+/// Whatever the scheme: somebody who mistypes that gives a password all the same. Where
+/// nobody can say what is a password, nothing but the scheme is left.
 #[must_use]
 pub fn without_password(text: &str) -> String {
     masked(text, Mask::Stars)
 }
 
 fn masked(text: &str, mask: Mask) -> String {
-    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    // An unescaped / or ? in a password is part of it: the last @ ends it.
-    let (login, place) = match rest.rsplit_once('@') {
-        Some((login, place)) => (Some(login), place),
-        None => (None, rest),
-    };
-    let login = login.map(|login| match login.split_once(':') {
+    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+    let Some(pieces) = Pieces::of(text) else { return format!("{scheme}://***") };
+    let login = pieces.login.map(|login| match login.split_once(':') {
         Some((user, _)) if mask == Mask::Stars => format!("{user}:***@"),
         Some(("", _)) => String::new(),
         Some((user, _)) => format!("{user}@"),
         None => format!("{login}@"),
     });
-    let (place, parameters) = place.split_once('?').unwrap_or((place, ""));
+    let is_secret = |name: &str| name.to_ascii_lowercase().contains("pass") || name.contains('%');
+    let parameters = pieces.query.split('&').filter(|parameter| !parameter.is_empty());
     let shown: Vec<String> = parameters
-        .split('&')
-        .filter(|parameter| !parameter.is_empty())
         .filter_map(|parameter| match parameter.split_once('=') {
-            Some((name, _)) if name.to_ascii_lowercase().contains("pass") => {
+            Some((name, _)) if is_secret(name) => {
                 (mask == Mask::Stars).then(|| format!("{name}=***"))
             }
             _ => Some(parameter.to_owned()),
         })
         .collect();
+    let (login, place) = (login.unwrap_or_default(), [pieces.hosts, pieces.path].concat());
     let question = if shown.is_empty() { "" } else { "?" };
-    format!("{scheme}://{}{place}{question}{}", login.unwrap_or_default(), shown.join("&"))
+    let fragment = pieces.fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
+    format!("{scheme}://{login}{place}{question}{}{fragment}", shown.join("&"))
 }
 
 #[cfg(test)]
@@ -242,7 +244,7 @@ mod tests {
         for (text, expected) in [
             ("postgresql://app:s3cret@h:5432/d", "postgresql://app:***@h:5432/d"),
             (
-                "postgresql://app:a/b?c@h/d?sslmode=require",
+                "postgresql://app:a@b@h/d?sslmode=require",
                 "postgresql://app:***@h/d?sslmode=require",
             ),
             ("redis://:s3cret@h/0", "redis://:***@h/0"),
@@ -250,8 +252,23 @@ mod tests {
             ("postgresql:///d?host=/run&password=s3cret", "postgresql:///d?host=/run&password=***"),
             ("postgresql://h/d?sslpassword=x&a=b", "postgresql://h/d?sslpassword=***&a=b"),
             ("redis://u:p@w@h/0", "redis://u:***@h/0"),
+            ("rediss://u:p@h?p%61ss=s3cret#insecure", "rediss://u:***@h?p%61ss=***#insecure"),
         ] {
             assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn where_nobody_can_say_what_is_a_password_nothing_is_shown() {
+        for text in [
+            "postgresql://app:a/b?c@h/d",
+            "postgresql://h/d?user=app&password=p@ss",
+            "postgresql://h:5432/d?password=p@ss",
+            "postgresql:///d?host=/run&user=me@corp&password=s3cret",
+            "postgresql://app:s#cret@h",
+        ] {
+            assert_eq!(shown(text), "postgresql://***");
+            assert_eq!(url(text).unwrap().unwrap().to_type(), "postgresql://***");
         }
     }
 
@@ -280,7 +297,11 @@ mod tests {
         ) {
             let shown = shown(&format!("postgresql://user:{password}@{place}{rest}"));
             prop_assert!(!shown.contains(&password), "{shown}");
-            prop_assert_eq!(shown, format!("postgresql://user:***@{place}{rest}"));
+            if password.contains(['/', '?', '#']) {
+                prop_assert_eq!(shown, "postgresql://***");
+            } else {
+                prop_assert_eq!(shown, format!("postgresql://user:***@{place}{rest}"));
+            }
         }
     }
 }

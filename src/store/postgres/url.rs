@@ -1,6 +1,10 @@
 //! The pieces of a URL, as libpq cuts it.
 
+use crate::place::Pieces;
 use crate::text::percent_decoded;
+
+/// What to do about characters that have a meaning of their own.
+const ESCAPE: &str = Pieces::ESCAPE;
 
 /// The pieces of a URL, decoded.
 pub(super) struct Parts {
@@ -8,33 +12,24 @@ pub(super) struct Parts {
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// What to do about characters that have a meaning of their own.
-const ESCAPE: &str = "in a name or password write %40 for @, %3A for :, %2F for /, %3F for ?, %23 for # and %25 for %";
-
 impl Parts {
     /// Cuts a URL. Its errors show nothing of what may be a password.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (authority, rest) = rest.split_at(end);
-        if rest.contains('@') || rest.contains('#') {
+        let pieces = Pieces::of(text).filter(|pieces| pieces.fragment.is_none());
+        let Some(pieces) = pieces else {
             return Err(format!("it has an @ or # in an unexpected place; {ESCAPE}"));
-        }
-        let mut parameters = Vec::new();
-        let (login, hosts) = match authority.rsplit_once('@') {
-            Some((login, hosts)) => (Some(login), hosts),
-            None => (None, authority),
         };
-        if let Some(login) = login {
+        let mut parameters = Vec::new();
+        if let Some(login) = pieces.login {
             let (user, password) =
                 login.split_once(':').map_or((login, None), |(user, pass)| (user, Some(pass)));
             push(&mut parameters, "user", user)?;
             push(&mut parameters, "password", password.unwrap_or_default())?;
         }
-        read_hosts(&mut parameters, hosts)?;
-        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        read_hosts(&mut parameters, pieces.hosts)?;
+        let path = pieces.path;
         push(&mut parameters, "dbname", path.strip_prefix('/').unwrap_or(path))?;
-        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        for parameter in pieces.query.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter
                 .split_once('=')
                 .filter(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))

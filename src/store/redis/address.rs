@@ -9,7 +9,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::place::Url;
+use crate::place::{Pieces, Url};
 use crate::store::{StoreError, Trouble};
 use crate::text::{BadEscape, percent_decoded};
 
@@ -91,27 +91,27 @@ impl Address {
 }
 
 fn read(text: &str, password: impl Fn() -> Option<String>) -> Result<Address, Refused> {
-    let (scheme, rest) = text.split_once("://").ok_or("it has no scheme")?;
-    // An unescaped / or ? in a password is part of it: the last @ ends it.
-    let (login, place) =
-        rest.rsplit_once('@').map_or((None, rest), |(login, place)| (Some(login), place));
-    let (place, fragment) = place.split_once('#').unwrap_or((place, ""));
-    let (place, parameters) = place.split_once('?').unwrap_or((place, ""));
-    let mut said = Said::read(parameters)?;
+    let (scheme, _) = text.split_once("://").ok_or("it has no scheme")?;
+    let Some(Pieces { login, hosts, path, query, fragment }) = Pieces::of(text) else {
+        return Err(format!("it has an @ in an unexpected place; {}", Pieces::ESCAPE));
+    };
+    let mut said = Said::read(query)?;
     match fragment {
-        "" => {}
-        "insecure" => said.insecure = true,
+        None | Some("") => {}
+        Some("insecure") => said.insecure = true,
         _ => return Err("only #insecure may follow it".into()),
     }
     let (way, path) = match scheme.to_ascii_lowercase().as_str() {
-        "redis+unix" if place.starts_with('/') => (Way::Socket(decoded(place)?.into()), ""),
+        "redis+unix" if hosts.is_empty() && !path.is_empty() => {
+            (Way::Socket(decoded(path)?.into()), "")
+        }
         "redis+unix" => return Err("it names no socket: three slashes begin its path".into()),
         "rediss" => {
-            let (host, port, path) = host_of(place)?;
+            let (host, port) = host_of(hosts)?;
             (Way::Tls(host, port, said.trust()?), path)
         }
         _ => {
-            let (host, port, path) = host_of(place)?;
+            let (host, port) = host_of(hosts)?;
             (Way::Plain(host, port), path)
         }
     };
@@ -205,10 +205,8 @@ fn login_of(login: &str) -> Result<(Option<String>, Option<String>), Refused> {
     Ok((given(user)?, given(password.unwrap_or_default())?))
 }
 
-/// The host, the port, and what follows.
-fn host_of(place: &str) -> Result<(String, u16, &str), Refused> {
-    let end = place.find('/').unwrap_or(place.len());
-    let (authority, path) = place.split_at(end);
+/// The host and the port.
+fn host_of(authority: &str) -> Result<(String, u16), Refused> {
     let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, rest)) => (host, rest.strip_prefix(':')),
         None => authority.rsplit_once(':').map_or((authority, None), |(h, p)| (h, Some(p))),
@@ -223,7 +221,7 @@ fn host_of(place: &str) -> Result<(String, u16, &str), Refused> {
             _ => return Err(format!("{port:?} is no port")),
         },
     };
-    Ok((decoded(host)?, port, path))
+    Ok((decoded(host)?, port))
 }
 
 /// The text with its `%` escapes taken back.
@@ -274,7 +272,8 @@ mod tests {
             ("redis://h", None),
             ("redis://:s3cret@h", Some(login(None, "s3cret"))),
             ("redis://app:a%40b@h", Some(login(Some("app"), "a@b"))),
-            ("redis://app:a/b?c@d#e@h/1", Some(login(Some("app"), "a/b?c@d#e"))),
+            ("redis://app:a@b@h/1", Some(login(Some("app"), "a@b"))),
+            ("redis://app:a%2Fb%3Fc@h", Some(login(Some("app"), "a/b?c"))),
             ("redis+unix:///s?user=app&pass=s3cret", Some(login(Some("app"), "s3cret"))),
         ] {
             assert!(address(text).login == expected, "{text}");
@@ -295,6 +294,9 @@ mod tests {
         for text in [
             "redis://",
             "redis://:6379",
+            "redis://app:a/b@h",
+            "redis://app:a?b@h",
+            "redis://h?password=p@ss",
             "redis://h:0",
             "redis://h:70000",
             "redis://h/x",
@@ -318,7 +320,12 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_without_the_password() {
-        for text in ["redis://app:s3cret@h/x", "redis://app:s3cret@h?a=b", "redis://a:s3cret@h:x"] {
+        for text in [
+            "redis://app:s3cret@h/x",
+            "redis://app:s3cret@h?a=b",
+            "redis://a:s3cret@h:x",
+            "redis://h?user=a@b&pass=s3cret",
+        ] {
             let url = crate::place::url(text).unwrap().unwrap();
             let error = Address::of(&url, &|_| None).err().unwrap();
             assert!(!error.to_string().contains("s3cret"), "{error}");
