@@ -120,6 +120,13 @@ impl Url {
     pub fn to_type(&self) -> String {
         masked(&self.text, Mask::Nothing)
     }
+
+    /// This one, with the password of the other if it names the same and only lacks that:
+    /// so a line that was told to be typed finds the password beside it.
+    #[must_use]
+    pub fn with_password_of(self, other: Option<Self>) -> Self {
+        other.filter(|other| other.to_type() == self.text).unwrap_or(self)
+    }
 }
 
 /// Without its password.
@@ -178,7 +185,7 @@ pub fn without_password(text: &str) -> String {
 }
 
 fn masked(text: &str, mask: Mask) -> String {
-    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+    let Some((scheme, _)) = text.split_once("://") else { return text.to_owned() };
     let Some(pieces) = Pieces::of(text) else { return format!("{scheme}://***") };
     let login = pieces.login.map(|login| match login.split_once(':') {
         Some((user, _)) if mask == Mask::Stars => format!("{user}:***@"),
@@ -283,6 +290,20 @@ mod tests {
         ] {
             assert_eq!(Place::Server(url(text).unwrap().unwrap()).to_type(), expected);
         }
+    }
+
+    #[test]
+    fn a_line_that_was_typed_finds_the_password_of_the_same_store() {
+        let read = |text: &str| url(text).unwrap().unwrap();
+        let typed = |text: &str, beside: &str| {
+            read(text).with_password_of(Some(read(beside))).secret().to_owned()
+        };
+        let known = "redis://app:s3cret@h/0?prefix=ci";
+        assert_eq!(typed("redis://app@h/0?prefix=ci", known), known);
+        for other in ["redis://app@h/0", "redis://h/0?prefix=ci", "redis://app:x@h/0?prefix=ci"] {
+            assert_eq!(typed(other, known), other);
+        }
+        assert_eq!(read("redis://h").with_password_of(None), read("redis://h"));
     }
 
     proptest! {

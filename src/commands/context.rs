@@ -29,7 +29,7 @@ use crate::cli::{Global, LogPlace};
 use crate::exit::{self, Ending, Refusal};
 #[cfg(feature = "redis")]
 use crate::place::Engine;
-use crate::place::Place;
+use crate::place::{self, Place, Url};
 use crate::process::clock::SystemClock;
 use crate::process::tenure::until;
 use crate::report::form::Form;
@@ -71,7 +71,9 @@ impl Context {
     /// Reads the global options.
     pub(super) fn new(global: Global, voice: Voice) -> anyhow::Result<Self> {
         let place = match &global.store {
-            Some(Place::Server(url)) => Place::Server(url.clone()),
+            Some(Place::Server(url)) => {
+                Place::Server(url.clone().with_password_of(server_of_variable()))
+            }
             Some(Place::File(path)) => file(path)?,
             None => file(&default_store()?)?,
         };
@@ -217,6 +219,12 @@ impl Context {
 #[cfg(feature = "redis")]
 fn is_on(place: &Place, engine: Engine) -> bool {
     matches!(place, Place::Server(url) if url.engine() == engine)
+}
+
+/// The server that the variable names, whatever the option says.
+#[expect(clippy::disallowed_methods, reason = "the option hides what the variable says")]
+fn server_of_variable() -> Option<Url> {
+    place::url(&env::var("DOUBLETAP_STORE").ok()?).ok().flatten()
 }
 
 /// The options that name a store and a namespace again, ready to be typed.
