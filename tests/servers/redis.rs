@@ -1,7 +1,7 @@
 //! A Redis server does what its owner says.
 
 use crate::support::servers::{Persistence, Redis};
-use crate::support::{Call, Scene};
+use crate::support::{Call, Scene, until};
 
 /// `redis-cli` from outside, by a URL without its query.
 fn cli<'a>(scene: &'a Scene, url: &str, words: &str) -> Call<'a> {
@@ -56,6 +56,32 @@ fn a_user_needs_the_password_and_may_do_what_the_list_says() {
     assert!(refused.text().contains("NOPERM"), "{}", refused.text());
     let refused = cli(&scene, &url("reader", "wrong"), "GET k").unchecked().run();
     assert!(refused.text().contains("NOAUTH") || refused.complaint().contains("WRONGPASS"));
+}
+
+#[test]
+#[ignore = "needs redis-server and openssl: cargo test --features full -- --ignored servers::"]
+fn the_rights_that_the_readme_names_are_enough() {
+    let line = include_str!("../../README.md").lines().find(|line| line.contains("ACL SETUSER"));
+    let rights = line.unwrap().replace(">PASSWORD", ">pw");
+    let server = Redis::start(Persistence::Memory);
+    assert_eq!(server.cli(&rights.split_whitespace().collect::<Vec<_>>()), "OK");
+    let scene = Scene::on(server.url("doubletap").replace("redis://", "redis://app:pw@"));
+    scene.call("setup").run();
+    let mut gate = scene.gate();
+    let holder = scene.begun(scene.hanging("k --redis-wait 0"));
+    let waiter = scene.attempt("k -v --wait 1m").any_stderr().spawn();
+    until("it waits", || !waiter.stderr_so_far().is_empty());
+    gate.open();
+    holder.finish();
+    waiter.finish();
+    scene.once("big").sh("head -c 2000000 /dev/zero").any_stdout().run();
+    scene.call("logs big").any_stdout().run();
+    scene.lease("n").sh("true").run();
+    for words in ["list", "show k", "stats", "forget k", "prune --older-than 1d"] {
+        scene.call(words).any_stdout().any_stderr().run();
+    }
+    scene.call("doctor").any_stdout().unchecked().run();
+    assert_eq!(server.cli(&["ACL", "LOG"]), "");
 }
 
 #[test]
