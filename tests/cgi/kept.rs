@@ -45,6 +45,24 @@ fn answers_are_kept_and_what_says_to_come_again_is_not() {
 }
 
 #[test]
+fn a_failure_is_none_of_the_kept_whatever_else_a_handler_prints_in_its_header_block() {
+    for printed in [
+        r"Status: 503\nsome warning\nContent-Type: text/plain\n\nsorry",
+        r"Content-Type: text/plain\nsome warning\nStatus: 503\n\nsorry",
+        r"HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\n\r\nsorry",
+    ] {
+        let scene = Scene::new();
+        scene.behave(&format!("printf '{printed}'"));
+        for _ in 0..2 {
+            Request::post(&scene, KEY, "").call("").any_stdout().run();
+        }
+        assert_eq!(scene.runs(), 2, "{printed}");
+        let shown = scene.json(&format!("show {KEY} --namespace cgi:default:guest --json"));
+        assert_eq!(shown["state"], "failed", "{printed}");
+    }
+}
+
+#[test]
 fn which_statuses_are_kept_can_be_said() {
     let scene = Scene::new();
     for (list, kept, not) in [("2xx", "201", "404"), ("200,500-503", "502", "201")] {

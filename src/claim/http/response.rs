@@ -2,8 +2,7 @@
 //! server (RFC 3875, section 6): lines that end in a line feed, with or without a carriage
 //! return, and an empty line at the end.
 //!
-//! A handler that speaks to the client itself (NPH) writes no such block; nothing is known
-//! of its answer.
+//! A handler that speaks to the client itself (NPH) writes no such block, but a status line.
 
 /// How much of an answer is looked at. A header block that is longer is not found whole.
 pub const BEGINNING: usize = 64 << 10;
@@ -39,32 +38,38 @@ struct Block {
 }
 
 impl Response {
-    /// Reads the beginning of an answer.
+    /// Reads the beginning of an answer. A line that is none of a header block makes that
+    /// none, and the server decides what to make of it; a status is one all the same
+    /// [measured: lighttpd hands it on, Apache and nginx answer with 5xx].
     #[must_use]
     pub fn read(answer: &[u8]) -> Self {
-        let nothing = Self { status: Status::Silent, block: None };
-        let mut found = nothing.clone();
-        let mut at = 0;
+        let mut found = Self { status: Status::Silent, block: None };
+        let (mut at, mut is_block) = (0, true);
         for line in answer.split_inclusive(|byte| *byte == b'\n') {
             let (text, line_end) = without_end(line);
-            let block = found.block.get_or_insert(Block { end: None, line_end });
             if text.is_empty() && line.ends_with(b"\n") {
-                if at == 0 {
-                    return nothing;
+                if let Some(block) = &mut found.block {
+                    (block.end, block.line_end) = (Some(at), line_end);
                 }
-                (block.end, block.line_end) = (Some(at), line_end);
-                return found;
+                break;
             }
             match field(text) {
                 Some((name, value)) => found.status.note(name, value),
+                // What begins like this has no header block at all.
+                None if at == 0 => {
+                    found.status = said_in_status_line(text).unwrap_or(found.status);
+                    return found;
+                }
                 // A field may go on in the next line.
-                None if at > 0 && (text.starts_with(b" ") || text.starts_with(b"\t")) => {}
+                None if text.starts_with(b" ") || text.starts_with(b"\t") => {}
                 // What has been cut in the middle of a name is no other thing yet.
                 None if !line.ends_with(b"\n") && answer.len() >= BEGINNING => {}
-                None => return nothing,
+                None => is_block = false,
             }
+            found.block.get_or_insert(Block { end: None, line_end });
             at += line.len();
         }
+        found.block = found.block.filter(|_| is_block);
         found
     }
 
@@ -125,6 +130,15 @@ impl Status {
     }
 }
 
+/// What a status line says, which is how an answer begins that is for the client (NPH).
+fn said_in_status_line(line: &[u8]) -> Option<Status> {
+    let line = line.strip_prefix(b"HTTP/")?;
+    let (version, said) = line.split_at(line.iter().position(|byte| *byte == b' ')?);
+    let is_version = version.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    let said = String::from_utf8_lossy(said.trim_ascii()).into_owned();
+    is_version.then_some(Status::Said(said))
+}
+
 /// A line without what ends it, and that.
 fn without_end(line: &[u8]) -> (&[u8], &'static str) {
     match line.strip_suffix(b"\r\n") {
@@ -167,6 +181,16 @@ mod tests {
             ("Status: 2000\n\n", 500),
             ("Status: 204 No Content\n", 204),
             ("Status: 204", 204),
+            ("Status: 503\nsome warning\nA: b\n\nsorry", 503),
+            ("A: b\nsome warning\nStatus: 503\n\nsorry", 503),
+            ("Location: /there\nsome warning\n\n", 302),
+            ("A: b\nsome warning\n\nStatus: 503\n", 200),
+            ("HTTP/1.1 500 Oops\r\nA: b\r\n\r\nsorry", 500),
+            ("HTTP/1.0 404\n\n", 404),
+            ("HTTP/1.1 201 Created\r\nStatus: 500\r\n\r\n", 201),
+            ("HTTP/1.1 no number\n\n", 500),
+            ("HTTP/x 500 is no status line\n", 200),
+            ("just text\nStatus: 500\n\n", 200),
             ("just text\n", 200),
             ("", 200),
         ] {
@@ -215,6 +239,7 @@ mod tests {
         assert_eq!(only("Status: 201 Made\nA: b\n\nbody"), b"Status: 201 Made\r\n\r\n");
         assert_eq!(only("A: b\n\nbody"), b"Status: 200 OK\r\n\r\n");
         assert_eq!(only("Location: /\n\n"), b"Status: 302 Found\r\n\r\n");
+        assert_eq!(only("HTTP/1.1 201 Made\r\n\r\nbody"), b"Status: 201 Made\r\n\r\n");
     }
 
     proptest! {
