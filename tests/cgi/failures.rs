@@ -73,6 +73,18 @@ fn without_a_store_nothing_runs_and_the_client_is_to_come_again() {
 }
 
 #[test]
+#[ignore = "needs strace: cargo test -- --ignored"]
+fn an_error_after_the_handler_has_begun_adds_nothing_to_what_was_sent() {
+    let scene = Scene::new();
+    scene.behave(&format!("{}; read x <gate", says("half")));
+    let call = Request::post(&scene, KEY, "").call("");
+    let inject = ["strace", "-f", "-o", "trace", "-e", "inject=wait4:error=EINVAL:when=2+"];
+    let call = call.through(inject).any_stdout().status(125);
+    let done = call.note(&["could not be waited for"]).run();
+    assert_eq!(Answer::of(&done).text(), "half");
+}
+
+#[test]
 fn without_a_store_fail_open_handles_the_request_unguarded() {
     let scene = Scene::new();
     DAMAGES[0].inflict(&scene);

@@ -117,9 +117,14 @@ impl Account {
         self.line.verb = "cgi";
     }
 
-    /// Notes that the command has written something, or may have.
+    /// Notes that the command has written something, or may have: it runs.
     pub(in crate::commands) fn spoke(&mut self) {
         self.spoke = Spoke::Yes;
+    }
+
+    /// Notes that the command has ended and has not.
+    pub(in crate::commands) fn kept_silent(&mut self) {
+        self.spoke = Spoke::No;
     }
 
     /// Whether the command has written something.

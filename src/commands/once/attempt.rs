@@ -34,6 +34,7 @@ impl Once<'_> {
             Begun::Over(ending) => return Ok(ControlFlow::Break(ending)),
             Begun::Again(store) => return Ok(ControlFlow::Continue(store)),
         };
+        self.call.account.spoke();
         let limiting = under.limiting_tenure();
         let Under { claim, mut keeper, transacting, tenure, running, pump } = *under;
         let rules = (&*transacting, limiting.as_deref());

@@ -119,12 +119,12 @@ fn guarded(context: &Context, args: CgiArgs, key: &Key, scope: &Scope) -> anyhow
     };
     let outcome = account.outcome();
     let problem = match (&ending, outcome, account.has_spoken()) {
+        // To what was sent nothing can be added; and told to end, we have nobody to answer to.
+        (Err(_), _, Spoke::Yes) | (Ok(Ending::Signal(_)), ..) => None,
         (Err(error), ..) => {
             context.voice.warn(&format!("{key}: {error:#}"));
             Some(Problem::unavailable())
         }
-        // Told to end, we have nobody to answer to.
-        (Ok(Ending::Signal(_)), ..) => None,
         (_, Some(CallOutcome::Busy), _) => Some(Problem::outstanding(account.comes_free_after())),
         (_, Some(CallOutcome::Mismatch), _) => Some(Problem::reused_key()),
         (_, Some(CallOutcome::Unresolved), _) => Some(Problem::unresolved()),

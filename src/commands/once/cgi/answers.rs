@@ -61,8 +61,8 @@ impl Once<'_> {
     ) -> Option<String> {
         let (Some(answers), Some(captured)) = (self.answers, captured) else { return None };
         let recording = &mut captured.recording;
-        if !recording.beginning.is_empty() {
-            self.call.account.spoke();
+        if recording.beginning.is_empty() {
+            self.call.account.kept_silent();
         }
         let response = Response::read(&recording.beginning);
         self.least = response.without_body();
