@@ -60,6 +60,58 @@ fn who_waits_gets_the_response_of_the_first() {
 }
 
 #[test]
+fn who_waits_for_a_handler_that_fails_in_silence_is_told_of_no_success() {
+    for options in ["", "--no-output"] {
+        for (end, status) in [("exit 3", 3), ("kill -9 $$", 137)] {
+            let scene = Scene::new();
+            let mut gate = scene.gate();
+            scene.behave(&format!("read x <gate; {end}"));
+            let call = || Request::post(&scene, KEY, "").call(&format!("{options} --wait 1m"));
+            let first = scene.begun(call().status(status));
+            let waiting = call().status(status).spawn();
+            scene.await_waiters(1);
+            gate.open();
+            first.finish();
+            waiting.finish();
+            assert_eq!(scene.runs(), 1);
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_a_handler_that_takes_too_long_is_answered_like_the_first() {
+    for options in ["", "--no-output"] {
+        let scene = Scene::new();
+        scene.behave("read x <gate");
+        let options = format!("{options} --wait 1m --timeout 3s --kill-after 0s");
+        let call = || Request::post(&scene, KEY, "").call(&options).any_stdout().any_stderr();
+        let first = scene.begun(call());
+        let waiting = call().spawn();
+        for done in finished([first, waiting]) {
+            Answer::of(&done).problem(504, "Gateway Timeout");
+        }
+        assert_eq!(scene.runs(), 1);
+    }
+}
+
+#[test]
+fn who_waits_for_a_handler_that_is_not_there_is_answered_for() {
+    for options in ["", "--no-output"] {
+        let scene = Scene::new();
+        let mut gate = scene.gate();
+        scene.behave("read x <gate; exec ./absent 2>/dev/null");
+        let first = scene.begun(Request::post(&scene, KEY, "").call(options).status(127));
+        let waiting = Request::post(&scene, KEY, "").call(&format!("{options} --wait 1m"));
+        let waiting = waiting.any_stdout().spawn();
+        scene.await_waiters(1);
+        gate.open();
+        first.finish();
+        Answer::of(&waiting.finish()).problem(500, "Internal Server Error");
+        assert_eq!(scene.runs(), 1);
+    }
+}
+
+#[test]
 fn of_fifty_requests_at_once_one_has_an_effect() {
     let scene = Scene::new();
     scene.behave(&says("done"));

@@ -96,6 +96,26 @@ fn a_private_response_leaves_only_its_status_in_the_store() {
 }
 
 #[test]
+fn a_handler_that_succeeds_in_silence_is_given_again_as_silence() {
+    for options in ["", "--no-output"] {
+        let scene = Scene::new();
+        scene.behave("echo careful >&2");
+        Request::post(&scene, KEY, "").call(options).stderr("careful\n").run();
+        Request::post(&scene, KEY, "").call(options).run();
+        assert_eq!(scene.runs(), 1);
+    }
+}
+
+#[test]
+fn of_a_private_text_without_a_header_block_only_the_success_is_given_again() {
+    let scene = Scene::new();
+    scene.behave("echo s3cret");
+    let request = || Request::post(&scene, KEY, "").call("--no-output");
+    request().stdout("s3cret\n").run();
+    request().stdout("Status: 200 OK\r\nIdempotent-Replayed: true\r\n\r\n").run();
+}
+
+#[test]
 fn a_private_response_that_takes_its_time_or_fails_is_nowhere_either() {
     let scene = Scene::new();
     // So long that what another wrote would be in a file meanwhile.

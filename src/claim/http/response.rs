@@ -73,6 +73,12 @@ impl Response {
         found
     }
 
+    /// Whether it says anything of itself.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        self.block.is_some() || self.status != Status::Silent
+    }
+
     /// Its status: what it says, else 302 for one that says where to go, else 200. What
     /// it says and cannot be read is no success.
     #[must_use]
@@ -240,6 +246,20 @@ mod tests {
         assert_eq!(only("A: b\n\nbody"), b"Status: 200 OK\r\n\r\n");
         assert_eq!(only("Location: /\n\n"), b"Status: 302 Found\r\n\r\n");
         assert_eq!(only("HTTP/1.1 201 Made\r\n\r\nbody"), b"Status: 201 Made\r\n\r\n");
+    }
+
+    #[test]
+    fn text_and_silence_are_no_answers() {
+        for (answer, is_one) in [
+            ("", false),
+            ("\n\nA: b", false),
+            ("just text\n", false),
+            ("A: b\n\n", true),
+            ("Status: 503\nsome warning\n", true),
+            ("HTTP/1.1 200 OK\r\n\r\n", true),
+        ] {
+            assert_eq!(Response::read(answer.as_bytes()).is_one(), is_one, "{answer:?}");
+        }
     }
 
     proptest! {

@@ -17,7 +17,7 @@ use crate::claim::http::scope::Scope;
 use crate::claim::http::{is_guarded, key_syntax, randomness};
 use crate::claim::key::{Key, Kind, Subject};
 use crate::cli::CgiArgs;
-use crate::exit::{Ending, Refusal};
+use crate::exit::{self, Ending, Refusal};
 use crate::process::becoming::become_command;
 use crate::report::line::CallOutcome;
 use crate::report::problem::Problem;
@@ -131,6 +131,12 @@ fn guarded(context: &Context, args: CgiArgs, key: &Key, scope: &Scope) -> anyhow
         (_, Some(CallOutcome::Error), Spoke::No) => Some(Problem::not_run()),
         (_, Some(CallOutcome::Timeout), Spoke::No) => Some(Problem::too_slow()),
         (_, Some(CallOutcome::Lost), Spoke::No) => Some(Problem::stopped()),
+        // Who has waited for an attempt that gave no answer is told what the first was told.
+        (Ok(Ending::Status(status)), Some(CallOutcome::Replayed), Spoke::No) => match *status {
+            exit::TIMEOUT => Some(Problem::too_slow()),
+            exit::NOT_EXECUTABLE | exit::NOT_FOUND => Some(Problem::not_run()),
+            _ => None,
+        },
         _ => None,
     };
     let ending = conclude(context, account, ending);

@@ -12,6 +12,7 @@ use crate::process::signals::Signals;
 use crate::process::source::Delivery;
 use crate::store::{Frames, Store};
 
+use super::super::call::account::Spoke;
 use super::Once;
 use super::cgi::again;
 use crate::commands::playing::{Targets, are_whole, deliver};
@@ -58,7 +59,13 @@ impl Once<'_> {
         let delivery = match (frames, attempt.output(), self.answers) {
             (Some(frames), Some(expected), None) => deliver(frames, expected, Targets::both),
             (_, _, None) => Delivery::Complete,
-            (frames, output, Some(_)) => again::give(attempt, frames.as_ref().zip(output)),
+            (frames, output, Some(_)) => {
+                let (delivery, spoke) = again::give(attempt, frames.as_ref().zip(output));
+                if spoke == Spoke::Yes {
+                    self.call.account.spoke();
+                }
+                delivery
+            }
         };
         self.remark(attempt, &delivery);
         let outcome = attempt.outcome().unwrap_or(Outcome::Exited(0));

@@ -43,7 +43,7 @@ impl Once<'_> {
         if let Some(captured) = &captured {
             self.tell_of_trouble(&captured.recording);
         }
-        let unfit = self.look_at_answer(captured.as_mut());
+        let unfit = self.look_at_answer(captured.as_mut(), &ended);
         let judged = (validity, unfit);
         let completion = self.completion(claim.attempt().started, &ended, captured, judged);
         let extent = completion.output.as_ref().map(|o| (o.summary.bytes, o.summary.extent));

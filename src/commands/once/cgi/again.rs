@@ -13,28 +13,31 @@ use crate::process::source::{Delivery, has_left, write_all};
 use crate::report::problem::Problem;
 use crate::store::Frames;
 
-/// Gives the answer of an attempt again, of which this is the output.
+use super::super::super::call::account::Spoke;
+
+/// Gives the answer of an attempt again, of which this is the output. An attempt that has
+/// failed may have given none.
 #[inline(never)]
 pub(in crate::commands::once) fn give(
     attempt: &Attempt,
     output: Option<(&Frames, OutputSummary)>,
-) -> Delivery {
+) -> (Delivery, Spoke) {
     let given = match output {
         Some((frames, expected)) => give_output(frames, expected),
         // A person has said that it had gone well.
         None if attempt.outcome().is_some_and(Outcome::is_success) => {
             give_status(&Response::read(b""))
         }
-        None => Ok(Delivery::Complete),
+        None => Ok((Delivery::Complete, Spoke::No)),
     };
-    match given {
-        Err(why) if has_left(&why) => Delivery::Complete,
-        Err(why) => Delivery::Failed(why.to_string()),
-        Ok(delivery) => delivery,
-    }
+    given.unwrap_or_else(|why| {
+        let is_over = has_left(&why);
+        let delivery = if is_over { Delivery::Complete } else { Delivery::Failed(why.to_string()) };
+        (delivery, Spoke::Yes)
+    })
 }
 
-fn give_output(frames: &Frames, expected: OutputSummary) -> io::Result<Delivery> {
+fn give_output(frames: &Frames, expected: OutputSummary) -> io::Result<(Delivery, Spoke)> {
     let response = Response::read(&beginning(frames)?);
     if expected.extent == Extent::Truncated {
         // A part of an answer is another answer.
@@ -63,16 +66,16 @@ fn give_output(frames: &Frames, expected: OutputSummary) -> io::Result<Delivery>
         written += piece.len();
         Ok(Next::More)
     })?;
-    Ok(if all == expected.bytes {
-        Delivery::Complete
-    } else {
-        let missing = format!("it is damaged, {all} of its {} bytes are left", expected.bytes);
-        Delivery::Failed(missing)
-    })
+    let spoke = if written > 0 { Spoke::Yes } else { Spoke::No };
+    if all == expected.bytes {
+        return Ok((Delivery::Complete, spoke));
+    }
+    let missing = format!("it is damaged, {all} of its {} bytes are left", expected.bytes);
+    Ok((Delivery::Failed(missing), spoke))
 }
 
 /// An answer without its body, and with the mark.
-fn give_status(response: &Response) -> io::Result<Delivery> {
+fn give_status(response: &Response) -> io::Result<(Delivery, Spoke)> {
     let mut answer = response.without_body();
     if let Some((at, text)) = Response::read(&answer).replayed() {
         answer.splice(at..at, text.into_bytes());
@@ -80,8 +83,8 @@ fn give_status(response: &Response) -> io::Result<Delivery> {
     write(&answer)
 }
 
-fn write(answer: &[u8]) -> io::Result<Delivery> {
-    write_all(&mut standard_output()?, answer).map(|()| Delivery::Complete)
+fn write(answer: &[u8]) -> io::Result<(Delivery, Spoke)> {
+    write_all(&mut standard_output()?, answer).map(|()| (Delivery::Complete, Spoke::Yes))
 }
 
 fn standard_output() -> io::Result<File> {

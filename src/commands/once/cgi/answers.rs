@@ -10,6 +10,7 @@ use crate::process::capture::{Captured, Pump};
 use crate::process::frames::{FrameWriter, Stream};
 use crate::process::launch::Pipes;
 use crate::process::recorder::Recorder;
+use crate::process::supervise::Ended;
 use crate::process::wake::Waker;
 use crate::store::{Frames, Output, Spool};
 
@@ -58,14 +59,20 @@ impl Once<'_> {
     pub(in crate::commands::once) fn look_at_answer(
         &mut self,
         captured: Option<&mut Captured>,
+        ended: &Ended,
     ) -> Option<String> {
         let (Some(answers), Some(captured)) = (self.answers, captured) else { return None };
         let recording = &mut captured.recording;
-        if recording.beginning.is_empty() {
+        let is_silent = recording.beginning.is_empty();
+        if is_silent {
             self.call.account.kept_silent();
         }
         let response = Response::read(&recording.beginning);
-        self.least = response.without_body();
+        let has_succeeded = ended.stopped.is_none() && ended.outcome.is_success();
+        // Of an attempt that has failed nobody is told a status that it has not given.
+        if !is_silent && (response.is_one() || has_succeeded) {
+            self.least = response.without_body();
+        }
         if answers.extent == Kept::Status {
             recording.output = little(&self.least, Extent::Whole);
         }
@@ -78,7 +85,9 @@ impl Once<'_> {
 /// An output that is no more than this.
 pub(in crate::commands::once) fn little(text: &[u8], extent: Extent) -> Output {
     let mut frames = FrameWriter::default();
-    frames.push(Stream::Out, text);
+    if !text.is_empty() {
+        frames.push(Stream::Out, text);
+    }
     let summary = OutputSummary { bytes: text.len() as u64, extent };
     Output { frames: Frames::Bytes(frames.into_bytes()), summary, draft: None }
 }
