@@ -57,7 +57,7 @@ pub fn run(cli: Cli) -> Ending {
     let done = match cli.verb {
         Verb::Once(args) => context().and_then(|context| once::run(&context, &args)),
         Verb::Lease(args) => context().and_then(|context| lease::run(&context, &args)),
-        verb => look_after(verb, context),
+        verb => look_after(verb, voice, context),
     };
     let ending = done.unwrap_or_else(|error| {
         voice.warn(&format!("{error:#}"));
@@ -72,6 +72,7 @@ pub fn run(cli: Cli) -> Ending {
 #[inline(never)]
 fn look_after(
     verb: Verb,
+    voice: Voice,
     context: impl FnOnce() -> anyhow::Result<Context>,
 ) -> anyhow::Result<Ending> {
     match verb {
@@ -88,7 +89,7 @@ fn look_after(
         Verb::Renew(args) => renew::run(&context()?, &args),
         Verb::Assert(args) => assert::run(&context()?, &args),
         Verb::Step(args) => once::step(&context()?, *args),
-        Verb::Cgi(args) => once::cgi(context, *args),
+        Verb::Cgi(args) => once::cgi(voice, context, *args),
         Verb::Complete(args) => complete::run(&context()?, &args),
         Verb::Prune(args) => prune::run(&context()?, &args),
         Verb::Stats(args) => stats::run(&context()?, &args),

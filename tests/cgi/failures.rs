@@ -73,6 +73,25 @@ fn without_a_store_nothing_runs_and_the_client_is_to_come_again() {
 }
 
 #[test]
+fn what_keeps_a_request_from_being_looked_up_is_a_503_whatever_it_is() {
+    let lost = r#"mkdir gone; cd gone; rmdir ../gone; exec "$@""#;
+    for (options, script, words) in [
+        ("--log /nonexistent/log", "", &["/nonexistent/log"][..]),
+        ("--report /nonexistent/report", "", &["/nonexistent/report"]),
+        ("--report fd:9", "", &["--report fd:9"]),
+        ("--store here.db", lost, &["here.db"]),
+    ] {
+        let scene = Scene::new();
+        let call = Request::post(&scene, KEY, "").call(options);
+        let call = if script.is_empty() { call } else { call.through_sh(script) };
+        let answer = Answer::of(&call.any_stdout().note(words).run());
+        answer.problem(503, "Service Unavailable");
+        assert!(!answer.text().contains("nonexistent"), "{}", answer.text());
+        assert_eq!(scene.runs(), 0, "{options}");
+    }
+}
+
+#[test]
 #[ignore = "needs strace: cargo test -- --ignored"]
 fn an_error_after_the_handler_has_begun_adds_nothing_to_what_was_sent() {
     let scene = Scene::new();

@@ -21,7 +21,7 @@ use crate::exit::{self, Ending, Refusal};
 use crate::process::becoming::become_command;
 use crate::report::line::CallOutcome;
 use crate::report::problem::Problem;
-use crate::report::voice::print;
+use crate::report::voice::{Voice, print};
 
 use super::super::Context;
 use super::super::call::account::{Account, Spoke};
@@ -33,6 +33,7 @@ use request::{Unusable, variable};
 /// Handles the request, or gives its recorded response again.
 #[inline(never)]
 pub(in crate::commands) fn cgi(
+    voice: Voice,
     context: impl FnOnce() -> anyhow::Result<Context>,
     args: CgiArgs,
 ) -> anyhow::Result<Ending> {
@@ -48,12 +49,18 @@ pub(in crate::commands) fn cgi(
     if !is_guarded(&method) || is_keyless {
         return pass_through(&args.command);
     }
-    let context = context()?;
+    let context = match context() {
+        Ok(context) => context,
+        Err(error) => {
+            voice.warn(&format!("{error:#}"));
+            return answer(&Problem::unavailable());
+        }
+    };
     let scope = Scope::of(args.request.scope_env(), &variable(args.request.scope_env()));
     match key(&args, &header, &scope) {
         Ok(key) => guarded(&context, args, &key, &scope),
         Err((problem, why)) => {
-            context.voice.note(&why);
+            voice.note(&why);
             answer(&problem)
         }
     }
@@ -94,10 +101,13 @@ fn key(args: &CgiArgs, header: &[u8], scope: &Scope) -> Result<Key, (Problem, St
 
 /// Handles a request that has a key.
 fn guarded(context: &Context, args: CgiArgs, key: &Key, scope: &Scope) -> anyhow::Result<Ending> {
-    let namespace = scope.within(&context.namespace()?)?;
-    let subject = Subject { kind: Kind::Once, namespace, key: key.clone() };
-    let mut account = Account::open(context, args.report.as_ref(), &subject)?;
-    account.of_cgi();
+    let (subject, mut account) = match opened(context, &args, key, scope) {
+        Ok(opened) => opened,
+        Err(error) => {
+            context.voice.warn(&format!("{key}: {error:#}"));
+            return answer(&Problem::unavailable());
+        }
+    };
     let statuses = args.response.record_status.clone().unwrap_or_default();
     let extent = if args.response.no_output { Kept::Status } else { Kept::Whole };
     let fingerprint =
@@ -144,6 +154,20 @@ fn guarded(context: &Context, args: CgiArgs, key: &Key, scope: &Scope) -> anyhow
         Some(problem) => answer(&problem),
         None => ending,
     }
+}
+
+/// What a request with this key is about, and its account.
+fn opened(
+    context: &Context,
+    args: &CgiArgs,
+    key: &Key,
+    scope: &Scope,
+) -> anyhow::Result<(Subject, Account)> {
+    let namespace = scope.within(&context.namespace()?)?;
+    let subject = Subject { kind: Kind::Once, namespace, key: key.clone() };
+    let mut account = Account::open(context, args.report.as_ref(), &subject)?;
+    account.of_cgi();
+    Ok((subject, account))
 }
 
 /// Answers in place of the handler.
