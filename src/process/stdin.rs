@@ -1,7 +1,8 @@
 //! Reads all of standard input, and puts a copy in its place.
 //!
 //! Whoever is to compare what a command is fed must read it before there is a
-//! command; the command then finds the same bytes from the beginning.
+//! command; the command then finds the same bytes from the beginning. Or nobody is to
+//! find them any more.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -87,6 +88,15 @@ pub fn spool_within(
     copy.rewind()?;
     dup2_stdin(OwnedFd::from(copy))?;
     Ok(Spooled::Whole)
+}
+
+/// Reads so much of standard input, or all of it, and throws it away.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn drop_stdin(length: Option<u64>) -> io::Result<()> {
+    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    read_up_to(&input, length.unwrap_or(u64::MAX), |_| Ok(()))
 }
 
 /// Reads to the end, piece by piece, also from a descriptor that somebody made

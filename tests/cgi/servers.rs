@@ -26,16 +26,21 @@ echo "$DOUBLETAP_IDEMPOTENCY_KEY" >>runs
 eval "$behaviour"
 "#;
 
+/// The program that the server starts, with these options.
+fn install(scene: &Scene, options: &str) {
+    let line = format!(
+        "cd '{}' && exec '{BIN}' cgi {options} --store '{}' -- sh ./handler",
+        scene.work().display(),
+        scene.store().display()
+    );
+    scene.executable(&scene.path("pay"), &line);
+}
+
 impl Site {
     fn new(server: impl FnOnce(&Scene) -> Web) -> Self {
         let scene = Scene::new();
         scene.write("handler", HANDLER);
-        let line = format!(
-            "cd '{}' && exec '{BIN}' cgi --store '{}' -- sh ./handler",
-            scene.work().display(),
-            scene.store().display()
-        );
-        scene.executable(&scene.path("pay"), &line);
+        install(&scene, "");
         // The password of both is `pw`.
         scene.write("passwords", "alice:{PLAIN}pw\nbob:{PLAIN}pw\n");
         scene.write("plain", "alice:pw\nbob:pw\n");
@@ -225,6 +230,17 @@ fn a_bad_key_is_a_400_and_not_the_servers_500(site: &Site) {
     assert_eq!(site.scene.runs(), 0);
 }
 
+fn a_refusal_comes_through_however_large_the_body(site: &Site) {
+    install(&site.scene, "--require-key --max-body 100KiB");
+    site.scene.write("large", vec![b'x'; 300_000]);
+    let keyless = site.answer(site.ask("/pay", &["--data-binary", "@large"]));
+    keyless.problem(400, "Idempotency-Key is missing");
+    site.answer(site.post(KEY, "@large")).problem(413, "Content Too Large");
+    install(&site.scene, "--log /nonexistent/log");
+    site.answer(site.post(KEY, "@large")).problem(503, "Service Unavailable");
+    assert_eq!(site.scene.runs(), 0);
+}
+
 fn of_two_keys_at_most_one_counts(site: &Site) {
     site.scene.behave(&says("done"));
     let ask = |keys: &[&str]| {
@@ -296,6 +312,7 @@ behind_both! {
     a_chunked_body_comes_whole,
     a_binary_answer_is_the_same_to_the_byte,
     a_bad_key_is_a_400_and_not_the_servers_500,
+    a_refusal_comes_through_however_large_the_body,
     of_two_keys_at_most_one_counts,
     a_client_that_hangs_up_gets_the_answer_when_it_comes_again,
 }

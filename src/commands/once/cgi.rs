@@ -53,7 +53,7 @@ pub(in crate::commands) fn cgi(
         Ok(context) => context,
         Err(error) => {
             voice.warn(&format!("{error:#}"));
-            return answer(&Problem::unavailable());
+            return refuse(&Problem::unavailable());
         }
     };
     let scope = Scope::of(args.request.scope_env(), &variable(args.request.scope_env()));
@@ -61,7 +61,7 @@ pub(in crate::commands) fn cgi(
         Ok(key) => guarded(&context, args, &key, &scope),
         Err((problem, why)) => {
             voice.note(&why);
-            answer(&problem)
+            refuse(&problem)
         }
     }
 }
@@ -105,7 +105,7 @@ fn guarded(context: &Context, args: CgiArgs, key: &Key, scope: &Scope) -> anyhow
         Ok(opened) => opened,
         Err(error) => {
             context.voice.warn(&format!("{key}: {error:#}"));
-            return answer(&Problem::unavailable());
+            return refuse(&Problem::unavailable());
         }
     };
     let statuses = args.response.record_status.clone().unwrap_or_default();
@@ -168,6 +168,12 @@ fn opened(
     let mut account = Account::open(context, args.report.as_ref(), &subject)?;
     account.of_cgi();
     Ok((subject, account))
+}
+
+/// Answers a request of which nobody has read the body.
+fn refuse(problem: &Problem) -> anyhow::Result<Ending> {
+    request::drop_body();
+    answer(problem)
 }
 
 /// Answers in place of the handler.

@@ -11,7 +11,7 @@ use crate::claim::canonical_json::canonical;
 use crate::claim::fingerprint::{Field, FieldDigest, Fingerprint, Part};
 use crate::claim::http::content_length;
 use crate::cli::values::RequestPart;
-use crate::process::stdin::{Bounds, Spooled, spool_within};
+use crate::process::stdin::{Bounds, Spooled, drop_stdin, spool_within};
 use crate::report::problem::Problem;
 
 use super::super::super::asking::fields;
@@ -30,7 +30,21 @@ pub(super) enum Unusable {
     Failed(anyhow::Error),
 }
 
-/// Reads the body, which the handler then finds again, and digests what is asked for.
+/// Reads the body of a request that is answered without a look at it. A server may hand on
+/// no answer before it has got rid of the body: fcgiwrap makes a 502 of one that comes too
+/// early, and Apache breaks it off.
+pub(super) fn drop_body() {
+    drop_rest(content_length(&variable("CONTENT_LENGTH")).ok().flatten(), 0);
+}
+
+/// The same for a body of which so much has been read. What cannot be read is no worse than
+/// what nobody has read.
+fn drop_rest(length: Option<u64>, read: u64) {
+    let _ = drop_stdin(length.map(|length| length.saturating_sub(read)));
+}
+
+/// Reads the body, which the handler then finds again, and digests what is asked for. Of
+/// one that cannot be used nothing is left.
 pub(super) fn fingerprint(
     most: Option<u64>,
     parts: &[RequestPart],
@@ -79,22 +93,25 @@ const JSON: &[u8] = b"json";
 fn body(most: Option<u64>, is_json: bool) -> Result<Field, Unusable> {
     let bad = |problem, why: &str| Unusable::Bad(problem, why.to_owned());
     let length = content_length(&variable("CONTENT_LENGTH")).map_err(|_| {
+        drop_body();
         let problem = Problem::bad_request("The length of this request is not a number of bytes.");
         bad(problem, "its CONTENT_LENGTH is no number of bytes")
     })?;
     let mut digest = FieldDigest::new();
     digest.item(BYTES);
-    let mut text = Vec::new();
+    let (mut text, mut read) = (Vec::new(), 0);
     let see = |piece: &[u8]| {
+        read += piece.len() as u64;
         digest.stream(piece);
         if is_json {
             text.extend_from_slice(piece);
         }
     };
-    let spooled = spool_within(&env::temp_dir(), Bounds { length, most }, see)
-        .context("the body of the request")
-        .map_err(Unusable::Failed)?;
-    match spooled {
+    let spooled = spool_within(&env::temp_dir(), Bounds { length, most }, see);
+    if !matches!(spooled, Ok(Spooled::Whole)) {
+        drop_rest(length, read);
+    }
+    match spooled.context("the body of the request").map_err(Unusable::Failed)? {
         Spooled::Whole => {}
         Spooled::TooLarge => {
             let most = most.unwrap_or(u64::MAX);
