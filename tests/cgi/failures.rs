@@ -92,6 +92,30 @@ fn what_keeps_a_request_from_being_looked_up_is_a_503_whatever_it_is() {
 }
 
 #[test]
+fn a_handler_that_runs_unguarded_is_answered_for_too() {
+    let unguarded = || {
+        let scene = Scene::new();
+        DAMAGES[0].inflict(&scene);
+        scene
+    };
+    let scene = unguarded();
+    let call = scene.call("cgi --fail-open").command(["./absent"]);
+    let call = Request::post(&scene, KEY, "").handled_by(call);
+    let done = call.any_stdout().notes(&["unguarded", "./absent", "not found"]).run();
+    Answer::of(&done).problem(500, "Internal Server Error");
+    let scene = unguarded();
+    scene.behave("read x <gate");
+    let options = "--fail-open --timeout 500ms --kill-after 0s";
+    let call = Request::post(&scene, KEY, "").call(options);
+    let done = call.any_stdout().notes(&["unguarded", "longer than 500ms"]).run();
+    Answer::of(&done).problem(504, "Gateway Timeout");
+    scene.behave(&format!("{}; read x <gate", says("half")));
+    let call = Request::post(&scene, KEY, "").call(options);
+    let done = call.any_stdout().status(124).notes(&["unguarded", "longer than 500ms"]).run();
+    assert_eq!(Answer::of(&done).text(), "half", "nothing is added to what was sent");
+}
+
+#[test]
 #[ignore = "needs strace: cargo test -- --ignored"]
 fn an_error_after_the_handler_has_begun_adds_nothing_to_what_was_sent() {
     let scene = Scene::new();

@@ -1,14 +1,17 @@
 //! Runs a command without a claim: because there is no store, or no key.
 
 use std::env;
+use std::io;
 
 use anyhow::Context as _;
 
 use crate::cli::RunArgs;
 use crate::exit::{self, Ending};
-use crate::process::launch::{self, Plan, Streams};
+use crate::process::capture::Pump;
+use crate::process::launch::{self, Pipes, Plan, Streams};
 use crate::process::rules::{AfterLoss, Limits, Rules, Transacting};
 use crate::process::signals::Signals;
+use crate::process::source::Delivery;
 use crate::process::supervise::supervise;
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
@@ -25,10 +28,15 @@ pub(in crate::commands) struct Unguarded<'a> {
     /// What it is about, for people.
     pub(in crate::commands) title: &'a str,
     pub(in crate::commands) variables: Variables,
+    /// What hands its output on, where it is to be known whether there was any.
+    pub(in crate::commands) pump: Option<&'a MakePump<'a>>,
 }
 
+/// Takes a command's pipes.
+pub(in crate::commands) type MakePump<'a> = dyn Fn(Pipes, &mut Waker) -> io::Result<Pump> + 'a;
+
 impl Unguarded<'_> {
-    /// Runs the command to its end. Nothing of it is captured or recorded.
+    /// Runs the command to its end. Nothing of it is recorded.
     pub(in crate::commands) fn run(
         &self,
         signals: Option<Signals>,
@@ -39,13 +47,16 @@ impl Unguarded<'_> {
             Some(signals) => signals,
             None => Signals::take_over()?,
         };
-        // Its streams are ours: nobody looks.
-        account.spoke();
-        let (voice, title, streams) = (self.context.voice, self.title, Streams::Inherited);
+        let (voice, title) = (self.context.voice, self.title);
+        let streams = if self.pump.is_some() { Streams::Piped } else { Streams::Inherited };
         let argv = &self.run.command;
         let plan = Plan { argv, variables: &self.variables, late: &[], streams };
-        let newborn = launch::fork(plan, env::vars_os(), &signals)
+        let mut newborn = launch::fork(plan, env::vars_os(), &signals)
             .with_context(|| format!("{title}: no process could be started"))?;
+        let pump = match (self.pump, newborn.take_pipes()) {
+            (Some(make), Some(pipes)) => Some(make(pipes, waker)?),
+            _ => None,
+        };
         let running = match newborn.let_go(&[]) {
             Ok(running) => running,
             Err(why) => {
@@ -55,15 +66,24 @@ impl Unguarded<'_> {
                 return Ok(Ending::Status(status));
             }
         };
+        account.spoke();
         let limits = Limits {
             timeout: self.run.timeout,
             kill_after: self.run.kill_after,
             after_loss: AfterLoss::Graceful,
         };
         let rules = Rules { limits, transacting: &Transacting::default(), tenure: None };
-        let ended = supervise(running, None, &mut signals, waker, rules, |_| ())
+        let ended = supervise(running, pump, &mut signals, waker, rules, |_| ())
             .context("the command could not be waited for")?;
         tell_of_what_is_left(voice, title, &ended);
+        if let Some(captured) = &ended.captured {
+            if captured.recording.beginning.is_empty() {
+                account.kept_silent();
+            }
+            if let Delivery::Failed(why) = &captured.delivery {
+                voice.warn(&format!("{title}: its output could not be written: {why}"));
+            }
+        }
         account.ended(Some(ended.outcome));
         account.ran(ended.run, None);
         account.settle(CallOutcome::NotRecorded);

@@ -9,7 +9,7 @@ use crate::store::Store;
 
 use super::super::call::Won;
 use super::super::call::running::{Begun, Under};
-use super::super::call::unguarded::Unguarded;
+use super::super::call::unguarded::{MakePump, Unguarded};
 use super::Once;
 
 impl Once<'_> {
@@ -47,10 +47,12 @@ impl Once<'_> {
 
     /// Runs the command without a claim, because there is no store.
     pub(super) fn run_unguarded(&mut self) -> anyhow::Result<Ending> {
-        let call = &mut self.call;
+        let (call, answers) = (&mut self.call, self.answers);
         let (title, variables) = (call.request.title(), call.unguarded_variables());
+        let pump = answers.map(|answers| move |pipes, waker: &mut _| answers.watch(pipes, waker));
+        let pump = pump.as_ref().map(|pump| pump as &MakePump<'_>);
         let unguarded =
-            Unguarded { context: call.context, run: call.run, title: &title, variables };
+            Unguarded { context: call.context, run: call.run, title: &title, variables, pump };
         unguarded.run(call.signals.take(), &mut call.waker, call.account)
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> 
     let ending = keyless_variables(context, operation).and_then(|variables| {
         #[cfg(feature = "otel")]
         let variables = variables.into_iter().chain(account.trace_variable()).collect();
-        Unguarded { context, run: &args.run, title: &title, variables }.run(
+        Unguarded { context, run: &args.run, title: &title, variables, pump: None }.run(
             None,
             &mut Waker::default(),
             &mut account,

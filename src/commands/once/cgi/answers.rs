@@ -51,6 +51,15 @@ impl Answers<'_> {
         pump.outlast_readers();
         Ok(pump)
     }
+
+    /// What hands an answer on and keeps no more than how it begins.
+    pub(in crate::commands::once) fn watch(
+        self,
+        pipes: Pipes,
+        waker: &mut Waker,
+    ) -> io::Result<Pump> {
+        Answers { extent: Kept::Status, ..self }.pump(pipes, (None, Spool::Unnamed), waker)
+    }
 }
 
 impl Once<'_> {
