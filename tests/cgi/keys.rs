@@ -21,7 +21,17 @@ fn a_quoted_key_and_a_bare_one_are_the_same() {
 #[test]
 fn a_malformed_key_is_refused_and_nothing_runs() {
     let scene = Scene::new();
-    for key in ["\"open", "a, b", "\"a\", \"b\"", "\"\"", "é", "\"a\\n\""] {
+    for key in [
+        "\"open",
+        "a, b",
+        "\"a\", \"b\"",
+        "\"a\";v=1, \"b\"",
+        "\"a\"; , \"b\"",
+        "\"a\";",
+        "\"\"",
+        "é",
+        "\"a\\n\"",
+    ] {
         let request = Request::post(&scene, key, "");
         let detail = request
             .answer_and_note("", &["refused a request", "HTTP_IDEMPOTENCY_KEY"])

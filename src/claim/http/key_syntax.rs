@@ -1,12 +1,15 @@
 //! The `Idempotency-Key` of a request, as it is written in its header.
 //!
-//! It is a string of structured fields (RFC 8941): `"8e03978e-40d5"`, with `\"` and `\\`
+//! It is a string of structured fields (RFC 9651): `"8e03978e-40d5"`, with `\"` and `\\`
 //! inside. Many clients leave the quotation marks out; that is taken too, as far as it
 //! can be read in one way only.
+
+mod parameters;
 
 use std::fmt;
 
 use crate::claim::key::{Key, Refused};
+use parameters::are_parameters;
 
 /// Why a header has no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +51,17 @@ pub fn read(header: &[u8]) -> Result<Option<Key>, BadKey> {
 
 /// What is between the quotation marks. Parameters may follow, and mean nothing.
 fn quoted(rest: &[u8]) -> Option<String> {
+    let (key, after) = string(rest)?;
+    are_parameters(after).then_some(key)
+}
+
+/// A string after its first quotation mark, and what follows its last.
+fn string(rest: &[u8]) -> Option<(String, &[u8])> {
     let mut key = String::new();
     let mut bytes = rest.iter();
     loop {
         match *bytes.next()? {
-            b'"' => break,
+            b'"' => return Some((key, bytes.as_slice())),
             b'\\' => match *bytes.next()? {
                 escaped @ (b'"' | b'\\') => key.push(char::from(escaped)),
                 _ => return None,
@@ -61,10 +70,6 @@ fn quoted(rest: &[u8]) -> Option<String> {
             _ => return None,
         }
     }
-    let after = bytes.as_slice();
-    let is_parameters =
-        after.first() == Some(&b';') && after.iter().all(|byte| (0x20..=0x7e).contains(byte));
-    (after.is_empty() || is_parameters).then_some(key)
 }
 
 /// One word that means the same with and without quotation marks. A comma would be
@@ -119,6 +124,10 @@ mod tests {
             "\"a\tb\"",
             "\"a\\",
             "\"a\";\u{1}",
+            "\"a\";v=1, \"b\"",
+            "\"a\"; , \"b\"",
+            "\"a\";",
+            "\"a\" b",
         ] {
             assert_eq!(read(header.as_bytes()), Err(BadKey::Unreadable), "{header}");
         }
