@@ -43,6 +43,35 @@ fn another_variable_can_say_whose_a_key_is() {
 }
 
 #[test]
+fn a_header_that_says_whose_a_key_is_may_be_a_secret_and_is_nowhere_in_clear() {
+    let secret = "Bearer s3cret";
+    for variable in ["HTTP_AUTHORIZATION", "HTTP_COOKIE", "HTTP_X_TENANT"] {
+        let scene = Scene::new();
+        scene.behave(&says("once"));
+        let options = format!("--scope-env {variable} --log log -v");
+        let of = |value: &str| {
+            let request = Request::post(&scene, KEY, "").with(variable, value);
+            request.call(&options).any_stdout().any_stderr().run()
+        };
+        for done in [of(secret), of(secret), of("Bearer other")] {
+            assert!(!done.complaint().contains("s3cret"), "{}", done.complaint());
+        }
+        assert_eq!(scene.runs(), 2);
+        assert!(!scene.read("log").contains("s3cret"));
+        assert!(!scene.call("list").any_stdout().run().text().contains("s3cret"));
+        for name in scene.state_files() {
+            let bytes = std::fs::read(scene.state_folder().join(&name)).unwrap();
+            assert!(!bytes.windows(6).any(|window| window == b"s3cret"), "{name}");
+        }
+        // As the manual says that an operator finds it.
+        let digest = scene.shell(&format!("printf %s '{secret}' | sha256sum")).any_stdout().run();
+        let digest = digest.text().split(' ').next().unwrap().to_owned();
+        let scope = format!("cgi:default:{variable}:sha256={digest}");
+        assert_eq!(scene.state(&format!("{KEY} --namespace {scope}")), "done");
+    }
+}
+
+#[test]
 fn a_scope_is_a_namespace_that_operators_name_and_nobody_else_claims_in() {
     let scene = Scene::new();
     scene.behave(&says("once"));

@@ -59,12 +59,14 @@ impl Scope {
         Namespace::new(&format!("{BEGINNING}:sha256={digest}:{scope}"))
     }
 
-    /// The scope in words; in digits where it is not to be read.
+    /// The scope in words; in digits where it is not to be read, or cannot be.
     fn written(&self) -> String {
         match self {
             Self::Guest => "guest".to_owned(),
             Self::Named { variable, value } => match std::str::from_utf8(value) {
-                Ok(text) if !text.contains(char::is_control) => format!("{variable}={text}"),
+                Ok(text) if !is_header(variable) && !text.contains(char::is_control) => {
+                    format!("{variable}={text}")
+                }
                 _ => digested(variable, value),
             },
         }
@@ -77,7 +79,14 @@ pub fn is_reserved(namespace: &Namespace) -> bool {
     namespace.as_str().starts_with(BEGINNING)
 }
 
-/// A variable and a value that cannot be shown. Of a value that can be, the equals sign
+/// Whether a variable is a header of the request (RFC 3875, section 4.1.18), which may be
+/// what its client proves himself with: a namespace is in every list and log. Apache has
+/// another name for the same after an internal redirect.
+fn is_header(variable: &str) -> bool {
+    variable.trim_start_matches("REDIRECT_").starts_with("HTTP_")
+}
+
+/// A variable and a value that cannot be shown, or must not. Of a value that can be, the equals sign
 /// follows the variable at once.
 fn digested(variable: &str, value: &[u8]) -> String {
     format!("{variable}:sha256={}", digest(value))
@@ -123,6 +132,16 @@ mod tests {
     }
 
     #[test]
+    fn a_header_is_a_digest_whatever_it_says() {
+        for variable in ["HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "REDIRECT_HTTP_COOKIE"] {
+            let made = namespace("default", &Scope::of(variable, b"s3cret"));
+            assert_eq!(made, format!("cgi:default:{variable}:sha256={}", digest(b"s3cret")));
+        }
+        let made = namespace("default", &Scope::of("SSL_CLIENT_S_DN", b"CN=alice"));
+        assert_eq!(made, "cgi:default:SSL_CLIENT_S_DN=CN=alice");
+    }
+
+    #[test]
     fn who_calls_himself_like_a_scope_gets_none_that_is_not_his() {
         let guest = namespace("default", &Scope::Guest);
         assert_ne!(namespace("default", &Scope::of("REMOTE_USER", b"guest")), guest);
@@ -138,7 +157,7 @@ mod tests {
         fn two_scopes_are_never_written_alike(
             a in "[ -~]{1,1024}", b in "[ -~]{1,1024}",
             (one, two) in (any::<Vec<u8>>(), any::<Vec<u8>>()),
-            (u, v) in ("[A-Z_]{1,9}", "[A-Z_]{1,9}"),
+            (u, v) in ("(HTTP_)?[A-Z_]{1,9}", "(HTTP_)?[A-Z_]{1,9}"),
         ) {
             let (x, y) = (Scope::of(&u, &one), Scope::of(&v, &two));
             let differ = (&a, &x) != (&b, &y);
