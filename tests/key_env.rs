@@ -20,12 +20,15 @@ fn a_key_from_a_variable_is_the_same_as_one_that_is_typed() {
 }
 
 #[test]
-fn without_a_key_the_call_is_refused() {
+fn without_a_key_the_call_is_refused_unless_it_may_run_unguarded() {
     let scene = Scene::new();
     let words = ["ORDER", "unset or empty", "--if-key"];
-    with_key(&scene, "", "").status(64).note(&words).run();
+    for blank in ["", " ", "\t \t"] {
+        with_key(&scene, "", blank).status(64).note(&words).run();
+        with_key(&scene, "--if-key", blank).note(&["ORDER", "running unguarded"]).run();
+    }
     scene.attempt("--key-env ORDER").without_env("ORDER").status(64).note(&words).run();
-    assert_eq!(scene.runs(), 0);
+    assert_eq!(scene.runs(), 3);
     assert!(!scene.store().exists());
 }
 

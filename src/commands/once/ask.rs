@@ -1,6 +1,8 @@
 //! Turns the arguments of a call into a request.
 
 use std::env;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 
 use crate::claim::attempt::CommandSummary;
 use crate::claim::decide::{OnceTerms, Request, Rerun, Terms};
@@ -23,7 +25,9 @@ pub(super) fn key(args: &OnceArgs) -> anyhow::Result<Option<Key>> {
         KeySource::Given(key) => return Ok(Some(key.clone())),
         KeySource::Variable(name) => name,
     };
-    match env::var_os(name).filter(|value| !value.is_empty()) {
+    // A header of blanks is one without a value (RFC 9110, section 5.5).
+    let is_some = |value: &OsString| !value.as_bytes().trim_ascii().is_empty();
+    match env::var_os(name).filter(is_some) {
         Some(value) => Key::from_os(&value)
             .map(Some)
             .map_err(|why| Refusal::usage(format!("--key-env {name}: {why}")).into()),
