@@ -70,7 +70,8 @@ fn lighttpd_runs_the_recipe_of_the_readme() {
 #[ignore = "needs nginx-light, fcgiwrap and curl: cargo test -- --ignored cgi::servers::"]
 fn nginx_runs_the_recipe_of_the_readme() {
     let (scene, [_, ask]) = installed();
-    let place = elsewhere(&only("nginx"), FOLDER, &scene.work());
+    let [place, away] = recipe("nginx");
+    let place = elsewhere(&place, FOLDER, &scene.work());
     let web = Web::nginx(&elsewhere(&place, "/run/fcgiwrap.socket", Path::new("SOCKET")));
     assert_pays_once(&scene, &ask, &web);
     // What the README says of users whose passwords nobody checks.
@@ -82,11 +83,17 @@ fn nginx_runs_the_recipe_of_the_readme() {
     };
     assert!(!as_somebody(&web, "alice:wrong"));
     assert!(as_somebody(&web, "alice:guessed"), "the name is believed");
-    let away = "fastcgi_params;\n        fastcgi_param REMOTE_USER \"\";";
-    let guests = place.replace("fastcgi_params;", away).replace("/run/fcgiwrap.socket", "SOCKET");
-    let web = Web::nginx(&guests);
+    let guests = scene.path("guests");
+    scene.shell(&elsewhere(&away, "/etc/nginx/guests", &guests)).run();
+    let place = elsewhere(&place, "/etc/nginx/fastcgi_params", &guests);
+    let web = Web::nginx(&place.replace("/run/fcgiwrap.socket", "SOCKET"));
     assert!(!as_somebody(&web, "alice:wrong"));
     assert!(as_somebody(&web, "bob:wrong"), "all are guests");
+    // A shell would drop what there is twice of; this hands on all that it is given.
+    let (store, work) = (scene.store().display().to_string(), scene.work().display().to_string());
+    let line = format!("#!/usr/bin/env -S '{BIN}' cgi --store '{store}' -- {work}/handle\n");
+    scene.executable(&scene.path("cgi"), &line);
+    assert!(as_somebody(&web, "carol:wrong"), "all are guests");
 }
 
 #[test]
