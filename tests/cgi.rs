@@ -132,7 +132,10 @@ impl Answer {
     fn problem(&self, status: u16, title: &str) -> String {
         assert_eq!(self.status(), status.to_string(), "{}\n{}", self.head, self.text());
         assert_eq!(self.header("Content-Type"), Some("application/problem+json"));
-        assert_eq!(self.header("Content-Length"), Some(&*self.body.len().to_string()));
+        if self.header("Transfer-Encoding") != Some("chunked") {
+            // Apache measures an answer itself, and no short one in advance.
+            assert_eq!(self.header("Content-Length"), Some(&*self.body.len().to_string()));
+        }
         let document: serde_json::Value = serde_json::from_slice(&self.body).unwrap();
         assert_eq!((&document["status"], &document["title"]), (&status.into(), &title.into()));
         assert!(document["type"].is_string());

@@ -1,7 +1,7 @@
 //! The same behind real servers, and asked by a real client.
 //!
-//! lighttpd and nginx (with fcgiwrap) hold to the same sentences; the `webhook` daemon has
-//! its own, since it speaks no CGI.
+//! lighttpd, nginx (with fcgiwrap) and Apache hold to the same sentences; the `webhook`
+//! daemon has its own, since it speaks no CGI.
 
 mod recipes;
 mod webhook;
@@ -43,6 +43,8 @@ impl Site {
         install(&scene, "");
         // The password of both is `pw`.
         scene.write("passwords", "alice:{PLAIN}pw\nbob:{PLAIN}pw\n");
+        let digest = "{SHA}GpHWL3ymc5liWkNopqtdSjuqYHM=";
+        scene.write("digests", format!("alice:{digest}\nbob:{digest}\n"));
         scene.write("plain", "alice:pw\nbob:pw\n");
         let web = server(&scene);
         Self { scene, web }
@@ -79,6 +81,27 @@ auth.require = ( "/private" => ( "method" => "basic", "realm" => "us", "require"
             {handled}
         }}
 "#
+            ))
+        })
+    }
+
+    fn apache() -> Self {
+        Self::new(|scene| {
+            let work = scene.work().display().to_string();
+            Web::apache(&format!(
+                r"
+ScriptAlias /pay {work}/pay
+ScriptAlias /private {work}/pay
+<Directory {work}>
+    Require all granted
+</Directory>
+<Location /private>
+    AuthType Basic
+    AuthName us
+    AuthUserFile {work}/digests
+    Require valid-user
+</Location>
+"
             ))
         })
     }
@@ -291,16 +314,18 @@ macro_rules! behind {
     };
 }
 
-macro_rules! behind_both {
+macro_rules! behind_all {
     ($($sentence:ident),* $(,)?) => {
         behind! { lighttpd, "needs lighttpd and curl: cargo test -- --ignored cgi::servers::":
             $($sentence),* }
         behind! { nginx, "needs nginx-light, fcgiwrap and curl: cargo test -- --ignored cgi::servers::":
             $($sentence),* }
+        behind! { apache, "needs apache2-bin and curl: cargo test -- --ignored cgi::servers::":
+            $($sentence),* }
     };
 }
 
-behind_both! {
+behind_all! {
     a_double_post_has_one_effect_and_one_answer,
     of_fifty_posts_at_once_one_has_an_effect,
     a_changed_body_is_refused,

@@ -97,6 +97,14 @@ fn nginx_runs_the_recipe_of_the_readme() {
 }
 
 #[test]
+#[ignore = "needs apache2-bin and curl: cargo test -- --ignored cgi::servers::"]
+fn apache_runs_the_recipe_of_the_readme() {
+    let (scene, [_, ask]) = installed();
+    let web = Web::apache(&elsewhere(&only("Apache"), FOLDER, &scene.work()));
+    assert_pays_once(&scene, &ask, &web);
+}
+
+#[test]
 #[ignore = "needs webhook and curl: cargo test -- --ignored cgi::servers::"]
 fn the_webhook_daemon_runs_the_recipe_of_the_readme() {
     let scene = Scene::new();

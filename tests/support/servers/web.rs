@@ -6,12 +6,26 @@ use std::ffi::OsString;
 use std::net::TcpStream;
 use std::path::Path;
 
+use nix::unistd::geteuid;
+
 use super::keeper::{Home, KILL, Keeper};
 use super::place::free_port;
 use super::tool::program;
 
 /// Told to end, a server ends its workers.
 const TERM: &str = r#"kill -TERM "$server"; wait "$server""#;
+
+/// What Debian's Apache loads and a site may need; `a2enmod cgid` adds the last one.
+const APACHE_MODULES: [&str; 8] = [
+    "mpm_event",
+    "alias",
+    "authn_core",
+    "authz_core",
+    "authn_file",
+    "auth_basic",
+    "authz_user",
+    "cgid",
+];
 
 /// A running web server. Dropping it ends it and removes its folder.
 pub(crate) struct Web {
@@ -69,6 +83,32 @@ impl Web {
             home.path().join("nginx.conf").into(),
         ];
         Self::start(port, home, &words, vec![fastcgi])
+    }
+
+    /// Apache with this configuration of a virtual host, with the modules that Debian's has
+    /// and the one for CGI programs, and with nothing to be had but what that grants.
+    #[track_caller]
+    pub(crate) fn apache(config: &str) -> Self {
+        let apache = program("apache2", "apache2-bin");
+        let (home, port) = (Home::ours(), free_port());
+        let folder = home.path().display().to_string();
+        let load =
+            |name| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n");
+        let modules = APACHE_MODULES.map(load).concat();
+        home.write(
+            "apache.conf",
+            &format!(
+                "{modules}ServerRoot {folder}\nServerName localhost\nListen 127.0.0.1:{port}\nPidFile {folder}/pid\nErrorLog {folder}/errors\nScriptSock {folder}/socket\n<Directory />\n    Require all denied\n</Directory>\n{config}"
+            ),
+        );
+        let config = home.path().join("apache.conf");
+        let mut words: Vec<OsString> = Vec::new();
+        if geteuid().is_root() {
+            // It refuses to work as root: here it is, and is called otherwise.
+            words.extend(["unshare", "--map-user=1", "--map-group=1"].map(OsString::from));
+        }
+        words.extend([apache.into(), "-DFOREGROUND".into(), "-f".into(), config.into()]);
+        Self::start(port, home, &words, Vec::new())
     }
 
     /// The `webhook` daemon with these hooks.
