@@ -1,7 +1,9 @@
 //! A Redis server does what its owner says.
 
 use crate::support::servers::{Persistence, Redis};
-use crate::support::{Call, Scene, until};
+#[cfg(feature = "redis")]
+use crate::support::until;
+use crate::support::{Call, Scene};
 
 /// `redis-cli` from outside, by a URL without its query.
 fn cli<'a>(scene: &'a Scene, url: &str, words: &str) -> Call<'a> {
@@ -58,6 +60,7 @@ fn a_user_needs_the_password_and_may_do_what_the_list_says() {
     assert!(refused.text().contains("NOAUTH") || refused.complaint().contains("WRONGPASS"));
 }
 
+#[cfg(feature = "redis")]
 #[test]
 #[ignore = "needs redis-server and openssl: cargo test --features full -- --ignored servers::"]
 fn the_rights_that_the_readme_names_are_enough() {
