@@ -5,6 +5,8 @@
 mod collector;
 #[cfg(feature = "otel")]
 mod servers;
+#[cfg(feature = "otel")]
+mod span;
 
 use crate::support::Scene;
 
