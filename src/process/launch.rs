@@ -291,10 +291,9 @@ impl Environment {
     ) -> io::Result<Self> {
         let mut environment = Self { variables: Vec::with_capacity(64), path: None };
         for (name, value) in inherited {
-            // All that we set or take away is ours by its name.
-            let ours = name.as_bytes().starts_with(b"DOUBLETAP_")
-                && (plan.variables.iter().any(|(other, _)| name == *other)
-                    || plan.late.iter().any(|other| name == *other));
+            // Twice in an environment, the first would count.
+            let ours = plan.variables.iter().any(|(other, _)| name == *other)
+                || plan.late.iter().any(|other| name == *other);
             if !ours {
                 environment.add(&name, &value)?;
             }

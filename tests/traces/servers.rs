@@ -1,5 +1,7 @@
 //! What a collector is told, and that nobody waits for it.
 
+mod handed_on;
+
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 

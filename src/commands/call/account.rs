@@ -1,7 +1,5 @@
 //! Gathers what a call came to, and writes its report line.
 
-#[cfg(feature = "otel")]
-use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -19,6 +17,8 @@ use crate::report::document::{exit_code, ms, signal, timestamp};
 use crate::report::line::{CallOutcome, HolderLine, Line, Sink};
 
 use super::super::Context;
+#[cfg(feature = "otel")]
+use super::environment::Variables;
 #[cfg(feature = "otel")]
 use super::trace::Trace;
 
@@ -224,8 +224,8 @@ impl Account {
 
     /// What the command finds of the trace that the call is part of, if that is ours to say.
     #[cfg(feature = "otel")]
-    pub(in crate::commands) fn trace_variable(&self) -> Option<(&'static str, Option<OsString>)> {
-        self.trace.as_ref().map(Trace::variable)
+    pub(in crate::commands) fn trace_variables(&self) -> Variables {
+        self.trace.as_ref().map(Trace::variables).unwrap_or_default()
     }
 
     /// Whether somebody wants to know what the call came to.

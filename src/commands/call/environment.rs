@@ -75,7 +75,7 @@ impl<R> Call<'_, R> {
             .extend([(TOKEN, Some(token.to_string().into())), (HELD, Some(held.join(",").into()))]);
         variables.extend(parent.map(|parent| (FENCE, Some(parent.fence.0.to_string().into()))));
         #[cfg(feature = "otel")]
-        variables.extend(self.account.trace_variable());
+        variables.extend(self.account.trace_variables());
         variables
     }
 
@@ -85,7 +85,7 @@ impl<R> Call<'_, R> {
         let mut variables = self.common_variables();
         variables.extend(without_claim(self.request.new_operation));
         #[cfg(feature = "otel")]
-        variables.extend(self.account.trace_variable());
+        variables.extend(self.account.trace_variables());
         variables
     }
 

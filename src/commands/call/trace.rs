@@ -22,6 +22,7 @@ use crate::text::percent_decoded;
 
 use super::super::Context;
 use super::super::context::random;
+use super::environment::Variables;
 
 const TRACEPARENT: &str = "TRACEPARENT";
 const TRACESTATE: &str = "TRACESTATE";
@@ -56,6 +57,8 @@ pub(super) struct Trace {
     endpoint: String,
     own: TraceParent,
     parent: Option<TraceParent>,
+    /// What the systems above have to say of the parent's trace.
+    state: Option<String>,
     start: Duration,
     began: Instant,
 }
@@ -79,12 +82,15 @@ impl Trace {
         }
         let (trace, [span @ .., _, _, _, _, _, _, _, _]) = (random().ok()?, random().ok()?);
         let own = parent.map_or(TraceParent::begin(trace, span), |parent| parent.below(span));
-        Some(Self { endpoint, own, parent, start: since_1970(), began: Instant::now() })
+        let state = parent.and_then(|_| value(TRACESTATE));
+        Some(Self { endpoint, own, parent, state, start: since_1970(), began: Instant::now() })
     }
 
-    /// What the command finds of it, so that its own spans are below ours.
-    pub(super) fn variable(&self) -> (&'static str, Option<OsString>) {
-        (TRACEPARENT, Some(self.own.to_string().into()))
+    /// What the command finds of it, so that its own spans are below ours: nothing of what
+    /// is said of another trace either.
+    pub(super) fn variables(&self) -> Variables {
+        let state = self.state.as_ref().map(OsString::from);
+        vec![(TRACEPARENT, Some(self.own.to_string().into())), (TRACESTATE, state)]
     }
 
     /// Ends it, and leaves it to a process that nobody waits for.
@@ -93,7 +99,7 @@ impl Trace {
         let span = Span {
             own: self.own,
             parent: self.parent,
-            state: self.parent.and_then(|_| value(TRACESTATE)).unwrap_or_default(),
+            state: self.state.unwrap_or_default(),
             start: self.start,
             end: self.start + self.began.elapsed(),
             resource: resource(voice),

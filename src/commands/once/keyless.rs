@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> 
     let operation = OperationId(random()?);
     let ending = keyless_variables(context, operation).and_then(|variables| {
         #[cfg(feature = "otel")]
-        let variables = variables.into_iter().chain(account.trace_variable()).collect();
+        let variables = variables.into_iter().chain(account.trace_variables()).collect();
         Unguarded { context, run: &args.run, title: &title, variables, pump: None }.run(
             None,
             &mut Waker::default(),
