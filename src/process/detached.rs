@@ -3,6 +3,7 @@
 //! It is the same program again, started anew: what threads of ours were at when we
 //! end is nothing to it. It learns what to do from its standard input.
 
+use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -14,7 +15,8 @@ use nix::unistd::{alarm, dup2_stdin, setsid};
 
 use super::{drain, raw};
 
-/// Starts it, and does not look after it: whoever reaps orphans reaps it.
+/// Starts it without these variables of ours, and does not look after it: whoever reaps
+/// orphans reaps it.
 ///
 /// `HTTP_PROXY` is not handed on: behind a web server it is what a client has sent in a
 /// header `Proxy` (<https://httpoxy.org>). Programs that know that read `http_proxy` alone.
@@ -22,8 +24,17 @@ use super::{drain, raw};
 /// # Errors
 /// When it cannot be started.
 #[expect(clippy::disallowed_methods, reason = "no command, but we ourselves")]
-pub fn leave_behind(program: &Path, verb: &str, what: &[u8]) -> io::Result<()> {
-    let mut child = Command::new(program)
+pub fn leave_behind(
+    program: &Path,
+    verb: &str,
+    without: impl Iterator<Item = OsString>,
+    what: &[u8],
+) -> io::Result<()> {
+    let mut command = Command::new(program);
+    for name in without {
+        command.env_remove(name);
+    }
+    let mut child = command
         .arg0("doubletap")
         .arg(verb)
         .env_remove("HTTP_PROXY")

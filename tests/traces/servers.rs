@@ -160,6 +160,19 @@ fn a_messenger_outlives_the_end_of_the_service_that_it_was_started_from() {
 }
 
 #[test]
+fn a_messenger_is_told_nothing_of_the_store_and_minds_nothing_of_it() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let call = scene.call("once k --store").arg(scene.store()).sh(":").env("MARK", scene.root());
+    let call = collector.known_to(call).env("DOUBLETAP_STORE", "");
+    call.env("DOUBLETAP_TOKEN", "secret").env("DOUBLETAP_LOG", "").run();
+    let received = collector.receive();
+    let [messenger] = messengers(&scene)[..] else { panic!("one messenger") };
+    let environment = fs::read(format!("/proc/{messenger}/environ")).unwrap();
+    assert!(!String::from_utf8_lossy(&environment).contains("DOUBLETAP_"));
+    assert_eq!(received.span().attribute("doubletap.key"), Some("k"));
+}
+
+#[test]
 fn no_answer_and_no_collector_changes_how_a_call_ends() {
     let scene = Scene::new();
     let away = Collector::start();

@@ -4,6 +4,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -113,7 +114,7 @@ impl Trace {
         };
         let left = serde_json::to_vec(&delivery)
             .map_err(io::Error::from)
-            .and_then(|what| leave_behind(&program()?, DELIVER, &what));
+            .and_then(|what| leave_behind(&program()?, DELIVER, ours(), &what));
         if let Err(why) = left {
             voice.tell(|| format!("no trace is sent: {why}"));
         }
@@ -123,6 +124,13 @@ impl Trace {
 fn program() -> io::Result<PathBuf> {
     // Also where another file has taken our name since.
     if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { env::current_exe() }
+}
+
+/// The variables that are ours: tokens, and values that the options of a call have overruled,
+/// of which the messenger would complain.
+fn ours() -> impl Iterator<Item = OsString> {
+    let names = env::vars_os().map(|(name, _)| name);
+    names.filter(|name| name.as_bytes().starts_with(b"DOUBLETAP_"))
 }
 
 /// Where spans go, and which variable says so.
