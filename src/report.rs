@@ -14,6 +14,8 @@ pub mod log;
 pub mod metrics;
 pub mod problem;
 pub mod progress;
+#[cfg(feature = "otel")]
+pub mod proxy;
 pub mod sentences;
 mod settling;
 #[cfg(feature = "otel")]

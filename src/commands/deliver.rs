@@ -1,6 +1,7 @@
 //! What a call has left behind for the collector of traces: a verb that no person
 //! calls, in a process that nobody waits for.
 
+use std::env;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -8,6 +9,7 @@ use anyhow::Context as _;
 use crate::exit::Ending;
 use crate::process::detached::detach;
 use crate::report::collector::Delivery;
+use crate::report::proxy;
 
 /// How long the collector may take.
 const LIMIT: Duration = Duration::from_secs(4);
@@ -19,6 +21,12 @@ const LIFE: Duration = Duration::from_secs(5);
 pub(super) fn run() -> anyhow::Result<Ending> {
     let what = detach(LIFE).context("standard input")?;
     let delivery: Delivery = serde_json::from_slice(&what).context("standard input")?;
-    delivery.send(LIMIT).context("the span could not be delivered")?;
+    let proxy = proxy::of(&delivery.endpoint, variable);
+    delivery.send(LIMIT, proxy.as_deref()).context("the span could not be delivered")?;
     Ok(Ending::OK)
+}
+
+#[expect(clippy::disallowed_methods, reason = "these variables are not ours")]
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
 }

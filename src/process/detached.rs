@@ -18,9 +18,6 @@ use super::{drain, raw};
 /// Starts it without these variables of ours, and does not look after it: whoever reaps
 /// orphans reaps it.
 ///
-/// `HTTP_PROXY` is not handed on: behind a web server it is what a client has sent in a
-/// header `Proxy` (<https://httpoxy.org>). Programs that know that read `http_proxy` alone.
-///
 /// # Errors
 /// When it cannot be started.
 #[expect(clippy::disallowed_methods, reason = "no command, but we ourselves")]
@@ -37,7 +34,6 @@ pub fn leave_behind(
     let mut child = command
         .arg0("doubletap")
         .arg(verb)
-        .env_remove("HTTP_PROXY")
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

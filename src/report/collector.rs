@@ -1,11 +1,13 @@
 //! Hands what is known of a call to a collector of traces, over HTTP.
 //!
-//! Only a process of our own that nobody waits for does that (`commands::deliver`).
+//! Only a process of our own that nobody waits for does that (`commands::deliver`); the way
+//! there is `proxy`'s to say.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use ureq::Proxy;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
 /// Something to be handed over, and to whom.
@@ -20,14 +22,15 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Hands it over, and hears what the collector says to it: closed before that, a
-    /// connection may lose it.
+    /// Hands it over, through this proxy, and hears what the collector says to it: closed
+    /// before that, a connection may lose it.
     ///
     /// # Errors
     /// When nobody took it, in this time.
-    pub fn send(&self, limit: Duration) -> Result<(), ureq::Error> {
+    pub fn send(&self, limit: Duration, proxy: Option<&str>) -> Result<(), ureq::Error> {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(limit))
+            .proxy(proxy.map(Proxy::new).transpose()?)
             .max_redirects(0)
             .http_status_as_error(false)
             .user_agent(concat!("doubletap/", env!("CARGO_PKG_VERSION")));

@@ -51,7 +51,7 @@ const HOMES: [(&str, &[&str]); 18] = [
     ),
     ("std::env", &["commands", "main"]),
     ("std::process", &["process", "main"]),
-    ("std::net", &["store::redis"]),
+    ("std::net", &["store::redis", "report"]),
     ("nix", &["store::sqlite", "store::postgres", "process"]),
     ("signal_hook", &["process"]),
     ("rusqlite", &["store::sqlite"]),

@@ -1,6 +1,7 @@
 //! What a collector is told, and that nobody waits for it.
 
 mod handed_on;
+mod proxies;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
