@@ -43,7 +43,7 @@ pub use script::{
 pub use server::ServerArgs;
 pub use step::StepArgs;
 #[cfg(feature = "otel")]
-pub use traces::{DELIVER, TraceArgs};
+pub use traces::{DELIVER, REDACT_KEYS, TraceArgs};
 pub use values::{LogPlace, SaidBy};
 
 /// The whole command line.

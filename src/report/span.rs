@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::claim::http::scope::is_reserved;
 use crate::claim::id::to_hex;
+use crate::claim::key::Namespace;
 use crate::claim::trace::TraceParent;
 
 use super::line::{CallOutcome, Line};
@@ -84,7 +86,13 @@ impl Span {
         let known = [
             named("key", &line.key),
             named("step", &line.step),
-            Some(text("doubletap.namespace", &line.namespace)),
+            Some(match self.keys {
+                // It says whose a request is.
+                Keys::Redacted if is_of_request(&line.namespace) => {
+                    text("doubletap.namespace_sha256", &digest(&line.namespace))
+                }
+                _ => text("doubletap.namespace", &line.namespace),
+            }),
             Some(text("doubletap.outcome", line.outcome.as_str())),
             line.attempt.map(|attempt| number("doubletap.attempt", attempt)),
             line.fence.map(|fence| number("doubletap.fence", fence)),
@@ -94,6 +102,10 @@ impl Span {
         ];
         known.into_iter().flatten().collect()
     }
+}
+
+fn is_of_request(namespace: &str) -> bool {
+    Namespace::new(namespace).is_ok_and(|namespace| is_reserved(&namespace))
 }
 
 fn text(name: &str, value: &str) -> Value {

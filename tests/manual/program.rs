@@ -57,7 +57,7 @@ fn options_of_features() -> [Opt; 3] {
             variable: Some("DOUBLETAP_REDIS_WAIT".to_owned()),
             ..named("--redis-wait")
         },
-        named("--redact-keys"),
+        Opt { variable: Some("DOUBLETAP_REDACT_KEYS".to_owned()), ..named("--redact-keys") },
     ]
 }
 
@@ -84,8 +84,9 @@ fn of(arg: &Arg) -> Opt {
     let short = arg.get_short().map(|short| format!("-{short}"));
     let long = arg.get_long().map(|long| format!("--{long}"));
     let names = short.into_iter().chain(long).collect();
+    let variable = arg.get_env().map(|name| name.to_string_lossy().into_owned());
     if !arg.get_action().takes_values() {
-        return Opt { names, ..Opt::default() };
+        return Opt { names, variable, ..Opt::default() };
     }
     let value = arg.get_value_names().and_then(|names| names.first());
     let words = arg.get_possible_values();
@@ -94,7 +95,7 @@ fn of(arg: &Arg) -> Opt {
         value: value.map(ToString::to_string),
         words: words.iter().map(|word| word.get_name().to_owned()).collect(),
         default: default_of(arg),
-        variable: arg.get_env().map(|name| name.to_string_lossy().into_owned()),
+        variable,
     }
 }
 

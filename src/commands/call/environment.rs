@@ -8,6 +8,8 @@ use crate::claim::fence::Fence;
 use crate::claim::http::scope::is_reserved;
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Kind, Subject};
+#[cfg(feature = "otel")]
+use crate::cli::REDACT_KEYS;
 
 use super::super::Context;
 use super::Call;
@@ -75,7 +77,7 @@ impl<R> Call<'_, R> {
             .extend([(TOKEN, Some(token.to_string().into())), (HELD, Some(held.join(",").into()))]);
         variables.extend(parent.map(|parent| (FENCE, Some(parent.fence.0.to_string().into()))));
         #[cfg(feature = "otel")]
-        variables.extend(self.account.trace_variables());
+        variables.extend(self.account.trace_variables().into_iter().chain(redaction(self.context)));
         variables
     }
 
@@ -85,7 +87,7 @@ impl<R> Call<'_, R> {
         let mut variables = self.common_variables();
         variables.extend(without_claim(self.request.new_operation));
         #[cfg(feature = "otel")]
-        variables.extend(self.account.trace_variables());
+        variables.extend(self.account.trace_variables().into_iter().chain(redaction(self.context)));
         variables
     }
 
@@ -109,6 +111,12 @@ impl<R> Call<'_, R> {
     }
 }
 
+/// What has the calls inside tell a collector no keys, where this one does not.
+#[cfg(feature = "otel")]
+fn redaction(context: &Context) -> Option<(&'static str, Option<OsString>)> {
+    context.redacts_keys().then(|| (REDACT_KEYS, Some("1".into())))
+}
+
 /// What a command finds that runs without a claim, and has no key.
 pub(in crate::commands) fn keyless_variables(
     context: &Context,
@@ -120,6 +128,8 @@ pub(in crate::commands) fn keyless_variables(
         (STORE, Some(context.place().secret().into())),
     ];
     variables.extend(without_claim(operation));
+    #[cfg(feature = "otel")]
+    variables.extend(redaction(context));
     Ok(variables)
 }
 
