@@ -61,7 +61,7 @@ impl Span {
             "startTimeUnixNano": self.start.as_nanos().to_string(),
             "endTimeUnixNano": self.end.as_nanos().to_string(),
             "attributes": self.attributes(line, digest),
-            "status": status(line.outcome),
+            "status": status(line),
         });
         if let Some(parent) = &self.parent {
             span["parentSpanId"] = to_hex(&parent.span).into();
@@ -116,10 +116,12 @@ fn number(name: &str, value: impl Into<i64>) -> Value {
     json!({ "key": name, "value": { "intValue": value.into().to_string() } })
 }
 
-/// A key that somebody else holds is nobody's failure.
-fn status(outcome: CallOutcome) -> Value {
-    match outcome {
+/// A key that somebody else holds is nobody's failure, and neither is it that nothing is
+/// recorded of a success for which no key was wanted.
+fn status(line: &Line) -> Value {
+    match line.outcome {
         CallOutcome::Ran | CallOutcome::Replayed | CallOutcome::Busy => json!({}),
+        CallOutcome::NotRecorded if line.key.is_none() && line.exit_code == Some(0) => json!({}),
         CallOutcome::Mismatch
         | CallOutcome::Unresolved
         | CallOutcome::Failed
@@ -127,6 +129,6 @@ fn status(outcome: CallOutcome) -> Value {
         | CallOutcome::Timeout
         | CallOutcome::Lost
         | CallOutcome::NotRecorded
-        | CallOutcome::Error => json!({ "code": ERROR, "message": outcome.as_str() }),
+        | CallOutcome::Error => json!({ "code": ERROR, "message": line.outcome.as_str() }),
     }
 }

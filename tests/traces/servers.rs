@@ -76,6 +76,26 @@ fn a_busy_call_is_no_failure_and_a_failed_one_is() {
 }
 
 #[test]
+fn a_call_without_a_key_that_was_asked_for_is_no_failure() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let call = |end: &str| {
+        let call = scene.call("once --key-env NONE --if-key -q").sh(end).any_stderr().unchecked();
+        collector.known_to(call).run();
+        let span = collector.span();
+        assert_eq!(span.attribute("doubletap.outcome"), Some("not_recorded"));
+        assert_eq!(span.attribute("doubletap.key"), None);
+        span
+    };
+    assert!(call(":").is_well());
+    assert_eq!(call("exit 3").failure(), "not_recorded");
+    assert_eq!(call("kill -9 $$").failure(), "not_recorded");
+    // Nobody has asked for a store that cannot be used.
+    let call = scene.once("k --fail-open --store /dev/null/store").sh(":").any_stderr();
+    collector.known_to(call).run();
+    assert_eq!(collector.span().failure(), "not_recorded");
+}
+
+#[test]
 fn a_step_is_below_the_operation_that_it_belongs_to() {
     let (scene, collector) = (Scene::new(), Collector::start());
     let call = scene.once("k").sh("\"$BIN\" step build -- true");
