@@ -2,6 +2,7 @@
 //! recommendation *Trace Context* has it.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::id::{from_hex, to_hex};
 
@@ -43,10 +44,10 @@ impl TraceParent {
         (is_known && trace != [0; 16] && span != [0; 8]).then_some(Self { trace, span, flags })
     }
 
-    /// The same for what is below another span of the trace.
+    /// The same for what is below another span of the trace, one that is recorded.
     #[must_use]
     pub fn below(self, span: [u8; 8]) -> Self {
-        Self { span, ..self }
+        Self { span, flags: self.flags | SAMPLED, ..self }
     }
 
     /// Whether somebody records the trace.
@@ -60,6 +61,64 @@ impl fmt::Display for TraceParent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{}-{}-{:02x}", to_hex(&self.trace), to_hex(&self.span), self.flags)
     }
+}
+
+/// Which traces are recorded, as the OpenTelemetry specification calls the choices. The
+/// default is what the caller has chosen, and all that begin here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampler {
+    /// Whether what is said of a trace that goes on here counts first.
+    heeds_parent: bool,
+    /// How many of all others: as many of 2⁶³.
+    share: u64,
+}
+
+/// All of them, by [`Sampler::share`].
+const ALL: u64 = 1 << 63;
+
+impl Default for Sampler {
+    fn default() -> Self {
+        Self { heeds_parent: true, share: ALL }
+    }
+}
+
+impl Sampler {
+    /// Reads its name and what it is told; nothing where there is no such sampler.
+    #[must_use]
+    pub fn parse(name: &str, argument: Option<&str>) -> Option<Self> {
+        let (heeds_parent, name) = match name.strip_prefix("parentbased_") {
+            Some(name) => (true, name),
+            None => (false, name),
+        };
+        let share = match name {
+            "always_on" => ALL,
+            "always_off" => 0,
+            "traceidratio" => share(argument.unwrap_or("1"))?,
+            _ => return None,
+        };
+        Some(Self { heeds_parent, share })
+    }
+
+    /// Whether a trace is recorded that is below `parent`, if it does not begin here. The
+    /// same trace is recorded everywhere, or nowhere, by the same share: its id decides.
+    #[must_use]
+    pub fn records(self, parent: Option<TraceParent>, trace: [u8; 16]) -> bool {
+        let [_, _, _, _, _, _, _, _, low @ ..] = trace;
+        match parent {
+            Some(parent) if self.heeds_parent => parent.is_sampled(),
+            _ => u64::from_be_bytes(low) >> 1 < self.share,
+        }
+    }
+}
+
+/// A part of 1 as one of [`ALL`].
+fn share(text: &str) -> Option<u64> {
+    let part: f64 = text.parse().ok()?;
+    // As much as can be told apart: the rest of a number is zeros.
+    (0.0..=1.0)
+        .contains(&part)
+        .then(|| Duration::from_secs_f64(part).as_nanos())
+        .and_then(|nanos| u64::try_from(nanos * u128::from(ALL) / 1_000_000_000).ok())
 }
 
 fn lower_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
@@ -103,6 +162,55 @@ mod tests {
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333é-01",
         ] {
             assert_eq!(TraceParent::parse(wrong), None, "{wrong}");
+        }
+    }
+    const TRACE: [u8; 16] = [0x80; 16];
+
+    #[test]
+    fn a_sampler_heeds_the_caller_or_does_not() {
+        let parent = |flags| Some(TraceParent { trace: TRACE, span: [1; 8], flags });
+        let [not, recorded] = [parent(0), parent(1)];
+        for (name, [of_not, of_recorded, of_none]) in [
+            ("always_on", [true, true, true]),
+            ("always_off", [false, false, false]),
+            ("parentbased_always_on", [false, true, true]),
+            ("parentbased_always_off", [false, true, false]),
+            ("traceidratio", [true, true, true]),
+            ("parentbased_traceidratio", [false, true, true]),
+        ] {
+            let sampler = Sampler::parse(name, None).unwrap();
+            let all = [not, recorded, None].map(|parent| sampler.records(parent, TRACE));
+            assert_eq!(all, [of_not, of_recorded, of_none], "{name}");
+        }
+        assert_eq!(Sampler::parse("parentbased_always_on", None), Some(Sampler::default()));
+    }
+
+    #[test]
+    fn a_share_of_all_traces_is_recorded() {
+        let records = |part: &str, first: u8| {
+            let sampler = Sampler::parse("traceidratio", Some(part)).unwrap();
+            let [mut high, low] = [[0; 8], [first, 0, 0, 0, 0, 0, 0, 0]];
+            high[0] = 0xff;
+            let trace: Vec<u8> = high.into_iter().chain(low).collect();
+            sampler.records(None, trace.try_into().unwrap())
+        };
+        assert!(records("0.5", 0x7f) && !records("0.5", 0x80));
+        assert!(records("0.25", 0x3f) && !records("0.25", 0x40));
+        assert!(records("1", 0xff) && !records("0", 0));
+    }
+
+    #[test]
+    fn what_is_no_sampler_is_none() {
+        for (name, argument) in [
+            ("", None),
+            ("parentbased_", None),
+            ("xray", None),
+            ("traceidratio", Some("")),
+            ("traceidratio", Some("1.1")),
+            ("traceidratio", Some("-0.1")),
+            ("traceidratio", Some("NaN")),
+        ] {
+            assert_eq!(Sampler::parse(name, argument), None, "{name} {argument:?}");
         }
     }
 }

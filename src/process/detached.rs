@@ -55,10 +55,15 @@ pub fn detach(limit: Duration) -> io::Result<Vec<u8>> {
     raw::act_by_default(&told, &told);
     raw::act_by_default(&[Signal::SIGALRM], &[]);
     SigSet::empty().thread_set_mask()?;
-    alarm::set(u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
+    end_after(limit);
     drain::close_all();
     let mut what = Vec::new();
     io::stdin().lock().read_to_end(&mut what)?;
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
     Ok(what)
+}
+
+/// Has the kernel end this process after `limit`, and not when it had been told before.
+pub fn end_after(limit: Duration) {
+    alarm::set(u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
 }

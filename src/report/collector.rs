@@ -3,9 +3,13 @@
 //! Only a process of our own that nobody waits for does that (`commands::deliver`); the way
 //! there is `proxy`'s to say.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use serde::{Deserialize, Serialize};
 use ureq::Proxy;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
@@ -17,6 +21,10 @@ pub struct Delivery {
     pub endpoint: String,
     /// What is to be said besides, such as who we are.
     pub headers: Vec<(String, String)>,
+    /// What it is trusted by, in place of what this machine trusts.
+    pub certificate: Option<PathBuf>,
+    /// How long it may take, if that is said.
+    pub limit_ms: Option<u64>,
     /// The document.
     pub body: String,
 }
@@ -34,8 +42,11 @@ impl Delivery {
             .max_redirects(0)
             .http_status_as_error(false)
             .user_agent(concat!("doubletap/", env!("CARGO_PKG_VERSION")));
-        let is_secure = is_secure(&self.endpoint);
-        let config = if is_secure { config.tls_config(tls()) } else { config };
+        let config = if is_secure(&self.endpoint) {
+            config.tls_config(tls(&self.trusted()?))
+        } else {
+            config
+        };
         let agent = config.build().new_agent();
         let mut request = agent.post(&self.endpoint).content_type("application/json");
         for (name, value) in &self.headers {
@@ -43,6 +54,18 @@ impl Delivery {
         }
         request.send(&self.body).map(drop)
     }
+
+    /// What the collector is trusted by.
+    fn trusted(&self) -> Result<Vec<CertificateDer<'static>>, ureq::Error> {
+        let named = self.certificate.as_deref().map(read).transpose()?;
+        Ok(named.unwrap_or_else(|| rustls_native_certs::load_native_certs().certs))
+    }
+}
+
+/// The certificates in a file.
+fn read(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
+    let found = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    found.map_err(io::Error::other)
 }
 
 /// Whether we know how to talk to what a URL names.
@@ -59,9 +82,8 @@ fn begins(endpoint: &str, scheme: &str) -> bool {
     endpoint.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
 }
 
-/// TLS with what this machine trusts.
-fn tls() -> TlsConfig {
-    let trusted = rustls_native_certs::load_native_certs().certs;
+/// TLS with those that are trusted.
+fn tls(trusted: &[CertificateDer<'_>]) -> TlsConfig {
     let trusted: Vec<_> =
         trusted.iter().map(|known| Certificate::from_der(known).to_owned()).collect();
     TlsConfig::builder()

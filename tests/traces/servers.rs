@@ -2,13 +2,14 @@
 
 mod handed_on;
 mod proxies;
+mod variables;
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use super::PARENT;
 use super::collector::{Collector, alone};
-use crate::support::{BIN, Scene, Signal, until};
+use crate::support::{BIN, Call, Running, Scene, Signal, until};
 
 /// The trace and the span of [`PARENT`].
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -263,30 +264,50 @@ basicConstraints = critical, CA:FALSE
 subjectAltName = IP:127.0.0.1
 ";
 
+/// A collector behind TLS, with a certificate in `cert.pem` that vouches for itself.
+struct Secure {
+    server: Running,
+    address: SocketAddr,
+}
+
+impl Secure {
+    fn start(scene: &Scene) -> Self {
+        let openssl = |words: &str| scene.call(words).program("openssl".as_ref()).unchecked();
+        scene.write("form.cnf", FORM);
+        let make = "req -x509 -config form.cnf -extensions server -days 2 -newkey rsa:2048 -nodes";
+        openssl(&format!("{make} -keyout key.pem -out cert.pem")).run();
+        scene.write("answer", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let words = format!("s_server -quiet -accept {address} -cert cert.pem -key key.pem");
+        // It says what it reads, and sends what it is fed.
+        let server = openssl(&words).through_sh("(cat answer; exec tail -f /dev/null) | \"$@\"");
+        let server = server.spawn();
+        until("the server listens", || TcpStream::connect(address).is_ok());
+        Self { server, address }
+    }
+
+    /// A call that knows it, and nobody else.
+    fn known_to<'a>(&self, scene: &'a Scene, key: &str) -> Call<'a> {
+        let call = alone(scene.once(key).sh(":")).env("MARK", scene.root());
+        call.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("https://{}", self.address))
+    }
+
+    fn heard(&self) -> String {
+        String::from_utf8_lossy(&self.server.stdout_so_far()).into_owned()
+    }
+}
+
 #[test]
 #[ignore = "needs openssl: cargo test --features full -- --ignored servers::"]
 fn a_collector_behind_tls_is_told_where_its_certificate_is_trusted() {
     let scene = Scene::new();
-    let openssl = |words: &str| scene.call(words).program("openssl".as_ref()).unchecked();
-    scene.write("form.cnf", FORM);
-    let make = "req -x509 -config form.cnf -extensions server -days 2 -newkey rsa:2048 -nodes";
-    openssl(&format!("{make} -keyout key.pem -out cert.pem")).run();
-    scene.write("answer", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let server = openssl(&format!("s_server -quiet -accept {free} -cert cert.pem -key key.pem"));
-    // It says what it reads, and sends what it is fed.
-    let server = server.through_sh("(cat answer; exec tail -f /dev/null) | \"$@\"").spawn();
-    until("the server listens", || TcpStream::connect(free).is_ok());
-    let call = |key| {
-        let call = alone(scene.once(key).sh(":")).env("MARK", scene.root());
-        call.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("https://{free}"))
-    };
-    call("stranger").run();
+    let server = Secure::start(&scene);
+    server.known_to(&scene, "stranger").run();
     until("the messenger has turned away", || messengers(&scene).is_empty());
-    call("friend").env("SSL_CERT_FILE", scene.path("cert.pem")).run();
-    let heard = || String::from_utf8_lossy(&server.stdout_so_far()).into_owned();
-    until("the server has heard of the span", || heard().contains("friend"));
-    assert!(!heard().contains("stranger"), "{}", heard());
+    let call = server.known_to(&scene, "friend");
+    call.env("SSL_CERT_FILE", scene.path("cert.pem")).run();
+    until("the server has heard of the span", || server.heard().contains("friend"));
+    assert!(!server.heard().contains("stranger"), "{}", server.heard());
 }
 
 /// The processes that this scene's calls have left behind for a collector.
