@@ -3,6 +3,7 @@
 mod handed_on;
 mod proxies;
 mod variables;
+mod web;
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -20,7 +20,7 @@ use super::super::Context;
 #[cfg(feature = "otel")]
 use super::environment::Variables;
 #[cfg(feature = "otel")]
-use super::trace::Trace;
+use super::trace::{Caller, Trace};
 
 /// What a call came to, so far.
 pub(in crate::commands) struct Account {
@@ -48,21 +48,6 @@ impl Account {
         report: Option<&ReportTarget>,
         subject: &Subject,
     ) -> anyhow::Result<Self> {
-        Self::with(context, report, blank(context, subject))
-    }
-
-    /// The same for a call of this kind that has no key.
-    pub(in crate::commands) fn open_without_key(
-        context: &Context,
-        report: Option<&ReportTarget>,
-        kind: Kind,
-    ) -> anyhow::Result<Self> {
-        let subject = Subject { kind, namespace: context.namespace()?, key: Key::new("-")? };
-        let line = Line { key: None, ..blank(context, &subject) };
-        Self::with(context, report, line)
-    }
-
-    fn with(context: &Context, report: Option<&ReportTarget>, line: Line) -> anyhow::Result<Self> {
         let mut sinks = Vec::new();
         match report {
             Some(ReportTarget::File(path)) => {
@@ -88,21 +73,29 @@ impl Account {
         Ok(Self {
             sinks,
             #[cfg(feature = "otel")]
-            trace: Trace::begin(context.voice),
-            ..Self::of(line)
+            trace: Trace::begin(context.voice, Caller::of(subject)),
+            ..Self::unwritten(context, subject)
         })
+    }
+
+    /// The same for a call of this kind that has no key.
+    pub(in crate::commands) fn open_without_key(
+        context: &Context,
+        report: Option<&ReportTarget>,
+        kind: Kind,
+    ) -> anyhow::Result<Self> {
+        let subject = Subject { kind, namespace: context.namespace()?, key: Key::new("-")? };
+        let mut account = Self::open(context, report, &subject)?;
+        account.line.key = None;
+        Ok(account)
     }
 
     /// An account of a call that has no line.
     pub(in crate::commands) fn unwritten(context: &Context, subject: &Subject) -> Self {
-        Self::of(blank(context, subject))
-    }
-
-    fn of(line: Line) -> Self {
         let (store, waited) = (Duration::ZERO, Duration::ZERO);
         Self {
             sinks: Vec::new(),
-            line,
+            line: blank(context, subject),
             outcome: None,
             spoke: Spoke::No,
             store,

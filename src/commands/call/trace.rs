@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::claim::http::scope::is_reserved;
 use crate::claim::id::to_hex;
+use crate::claim::key::{Kind, Subject};
 use crate::claim::trace::TraceParent;
 use crate::cli::DELIVER;
 use crate::process::clock::since_1970;
@@ -24,12 +26,33 @@ use crate::report::voice::Voice;
 use super::super::Context;
 use super::super::context::random;
 use super::environment::Variables;
-use settings::{TRACEPARENT, TRACESTATE, value};
+use settings::{HTTP_TRACEPARENT, HTTP_TRACESTATE, TRACEPARENT, TRACESTATE, value};
 
 pub use settings::VARIABLES;
 
+/// Who says what trace a call is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// Whoever has started us, in our environment.
+    Program,
+    /// A web server; where it says nothing, its client in the headers of the request.
+    Server,
+}
+
+impl Caller {
+    /// Who says it of a call about this.
+    pub(super) fn of(subject: &Subject) -> Self {
+        // Namespaces like that are of requests; only the steps of one are called in them too.
+        match subject.kind {
+            Kind::Once if is_reserved(&subject.namespace) => Self::Server,
+            _ => Self::Program,
+        }
+    }
+}
+
 /// A span that has begun.
 pub(super) struct Trace {
+    caller: Caller,
     endpoint: String,
     own: TraceParent,
     parent: Option<TraceParent>,
@@ -41,23 +64,34 @@ pub(super) struct Trace {
 
 impl Trace {
     /// Begins the span of a call, if somebody wants it.
-    pub(super) fn begin(voice: Voice) -> Option<Self> {
+    pub(super) fn begin(voice: Voice, caller: Caller) -> Option<Self> {
         let endpoint = settings::endpoint(voice)?;
-        let parent = value(TRACEPARENT).and_then(|text| TraceParent::parse(&text));
+        let (parent, state) = match (value(TRACEPARENT), caller) {
+            (None, Caller::Server) => (value(HTTP_TRACEPARENT), HTTP_TRACESTATE),
+            (parent, _) => (parent, TRACESTATE),
+        };
+        let parent = parent.and_then(|text| TraceParent::parse(&text));
         let (trace, [span @ .., _, _, _, _, _, _, _, _]) = (random().ok()?, random().ok()?);
         let own = parent.map_or(TraceParent::begin(trace, span), |parent| parent.below(span));
         if !settings::sampler(voice).records(parent, own.trace) {
             return None;
         }
-        let state = parent.and_then(|_| value(TRACESTATE));
-        Some(Self { endpoint, own, parent, state, start: since_1970(), began: Instant::now() })
+        let state = parent.and_then(|_| value(state));
+        let (start, began) = (since_1970(), Instant::now());
+        Some(Self { caller, endpoint, own, parent, state, start, began })
     }
 
     /// What the command finds of it, so that its own spans are below ours: nothing of what
     /// is said of another trace either.
     pub(super) fn variables(&self) -> Variables {
-        let state = self.state.as_ref().map(OsString::from);
-        vec![(TRACEPARENT, Some(self.own.to_string().into())), (TRACESTATE, state)]
+        let own = || Some(self.own.to_string().into());
+        let state = || self.state.as_ref().map(OsString::from);
+        let mut variables = vec![(TRACEPARENT, own()), (TRACESTATE, state())];
+        // A handler looks for it in the headers of its request.
+        if self.caller == Caller::Server {
+            variables.extend([(HTTP_TRACEPARENT, own()), (HTTP_TRACESTATE, state())]);
+        }
+        variables
     }
 
     /// Ends it, and leaves it to a process that nobody waits for.

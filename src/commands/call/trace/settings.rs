@@ -12,6 +12,9 @@ use crate::text::percent_decoded;
 
 pub(super) const TRACEPARENT: &str = "TRACEPARENT";
 pub(super) const TRACESTATE: &str = "TRACESTATE";
+/// The same as a client says it to a web server.
+pub(super) const HTTP_TRACEPARENT: &str = "HTTP_TRACEPARENT";
+pub(super) const HTTP_TRACESTATE: &str = "HTTP_TRACESTATE";
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const ENDPOINT_OF_TRACES: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
@@ -30,9 +33,11 @@ const SAMPLER: &str = "OTEL_TRACES_SAMPLER";
 const SAMPLER_ARGUMENT: &str = "OTEL_TRACES_SAMPLER_ARG";
 
 /// Every variable that is read here, for the page that is held to this list.
-pub const VARIABLES: [&str; 18] = [
+pub const VARIABLES: [&str; 20] = [
     TRACEPARENT,
     TRACESTATE,
+    HTTP_TRACEPARENT,
+    HTTP_TRACESTATE,
     ENDPOINT,
     ENDPOINT_OF_TRACES,
     HEADERS,
