@@ -11,6 +11,7 @@ mod servers {
 
     mod access;
     mod chains;
+    mod lasting;
     mod outputs;
     mod racing;
     mod setting_up;

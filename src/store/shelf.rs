@@ -142,7 +142,7 @@ impl Changes {
 pub enum Durability {
     /// It survives power loss, as far as the server can promise that.
     Power,
-    /// It may be undone by power loss of the server, and by nothing less.
+    /// It may be undone by power loss of the server or by a fail-over, and by nothing less.
     Process,
 }
 

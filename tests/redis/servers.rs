@@ -12,6 +12,7 @@ macro_rules! sentence {
     };
 }
 
+mod acknowledging;
 mod cluster;
 mod examining;
 mod opening;

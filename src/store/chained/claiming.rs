@@ -1,7 +1,7 @@
 //! The claiming step: from what was read of a chain to the new attempt.
 
 use crate::claim::attempt::{Attempt, State};
-use crate::claim::decide::{Decision, Plan, Request, Terms};
+use crate::claim::decide::{Decision, Plan, Request};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
 use crate::claim::holder::{Claimant, Tie};
@@ -37,12 +37,9 @@ impl<S: Shelf> ChainStore<S> {
     ) -> Result<Answer, StoreError> {
         let mut held = Vec::new();
         let wanted = Wanted { parent: request.parent.as_ref(), ..Wanted::of(&request.subject) };
-        // A lease means nothing after power loss, and its fence cannot come again.
-        let durability = match request.terms {
-            Terms::Once(_) => Durability::Power,
-            Terms::Lease(_) => Durability::Process,
-        };
-        let came = self.change(wanted, durability, |page, fences| {
+        // A lease too: its holder outlives the server that it was won on, so one that power
+        // loss or a fail-over undid would be somebody else's as well.
+        let came = self.change(wanted, Durability::Power, |page, fences| {
             Ok(match page.decide(request, liveness)? {
                 Decision::Run(plan) => {
                     let (fence, inode) = match claimant.tie {

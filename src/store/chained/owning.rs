@@ -41,7 +41,8 @@ impl<S: Shelf> ChainStore<S> {
     ) -> Result<Owned, StoreError> {
         let wanted = Wanted { own: Some(owner.fence), ..Wanted::of(&owner.subject) };
         self.shelf.wait_at_most(limit);
-        let renewed = self.change(wanted, Durability::Process, |page, _| {
+        // The owner counts on it from now on: others have to as well, whatever the server loses.
+        let renewed = self.change(wanted, Durability::Power, |page, _| {
             Ok(match owned(page, owner) {
                 Ok(own) => {
                     let length = lease.unwrap_or(own.lease);

@@ -6,7 +6,7 @@ use doubletap::claim::decide::Decision;
 use doubletap::store::chained::ChainStore;
 use doubletap::store::redis::{RedisShelf, Terms};
 use doubletap::store::setup::Setup;
-use doubletap::store::{Answer, Owned, Store as _, StoreError, Trouble};
+use doubletap::store::{Owned, Store as _, StoreError, Trouble};
 
 use super::{LIMIT, claim, completed, refusal, store, store_within, terms, url, won};
 use crate::contract::completion::{recorded, with_output};
@@ -158,28 +158,6 @@ sentence! {
         assert_eq!(store.chain(&subject("k")).unwrap(), [own.attempt().clone()]);
         let error = claim(&mut store, &request("new", 2)).unwrap_err();
         assert_eq!(error.trouble(), Trouble::ReadOnly, "{error}");
-    }
-
-    fn acknowledgements_are_waited_for_and_told_of_where_they_do_not_come() {
-        let server = Redis::start(Persistence::Memory);
-        let text = server.fresh();
-        let asking = Terms { acknowledgements: 1, ..terms() };
-        let open = |limit| {
-            let shelf = RedisShelf::open(&url(&text), limit, asking, &|_| None).unwrap();
-            ChainStore::over(shelf, limit)
-        };
-        let mut alone = open(SOON);
-        for _ in 0..2 {
-            // The second time it is there, and no more acknowledged than before.
-            let begun = Instant::now();
-            let error = claim(&mut alone, &request("k", 1)).unwrap_err();
-            assert_in_time(begun, &error, Trouble::Away);
-            assert!(error.what().contains("0 of 1"), "{error}");
-        }
-        let replica = server.replica();
-        assert!(matches!(claim(&mut alone, &request("k", 1)).unwrap(), Answer::Won(_)));
-        drop(won(&mut open(LIMIT), &request("other", 2)));
-        drop(replica);
     }
 
     fn a_fail_over_to_a_copy_that_was_behind_forgets_a_claim() {
