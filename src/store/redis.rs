@@ -68,7 +68,7 @@ pub struct RedisShelf {
     keys: Keys,
     limit: Duration,
     acknowledgements: u32,
-    /// Whether a write has been acknowledged by too few.
+    /// Whether something was written, or may have been, that too few have acknowledged.
     owes: bool,
     /// The channels that are listened to.
     watched: BTreeSet<String>,
@@ -112,6 +112,11 @@ impl RedisShelf {
         Deadline::after(self.limit)
     }
 
+    /// Whether what is written so durably has to be acknowledged.
+    fn is_to_be_acknowledged(&self, durability: Durability) -> bool {
+        self.acknowledgements > 0 && durability == Durability::Power
+    }
+
     /// Waits until as many replicas as asked have what was written on the connection of this
     /// number: another one knows of no write to wait for.
     fn acknowledge(
@@ -120,10 +125,9 @@ impl RedisShelf {
         number: u64,
         deadline: Deadline,
     ) -> Result<(), StoreError> {
-        if self.acknowledgements == 0 || durability == Durability::Process {
+        if !self.is_to_be_acknowledged(durability) {
             return Ok(());
         }
-        self.owes = true;
         let asked = self.acknowledgements;
         // The answer has to come within the time, too.
         let left = deadline.left().unwrap_or_default();

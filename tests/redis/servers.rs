@@ -18,6 +18,7 @@ mod examining;
 mod opening;
 mod outputs;
 mod racing;
+mod relay;
 mod trouble;
 mod watching;
 

@@ -135,6 +135,9 @@ impl RedisShelf {
                 }
             }
             let plan = self.plan(wanted, &reading, &changes, upload.as_ref())?;
+            // From before it is sent on: where the answer is lost it may have been written.
+            let owed = self.owes;
+            self.owes |= self.is_to_be_acknowledged(durability);
             match self.write((wanted.subject, &reading), &plan, deadline) {
                 Ok(Sent::Answered(answer)) if answer == "written" => {
                     if changes.output.is_some() {
@@ -142,8 +145,12 @@ impl RedisShelf {
                     }
                     return self.acknowledge(durability, reading.number, deadline);
                 }
-                Ok(Sent::Answered(answer)) if answer == "upload" => *upload = None,
-                Ok(_) => {}
+                Ok(not_written) => {
+                    self.owes = owed;
+                    if matches!(not_written, Sent::Answered(why) if why == "upload") {
+                        *upload = None;
+                    }
+                }
                 Err(why) if why.trouble() == Trouble::ReadOnly && !reconnected => {
                     reconnected = true;
                     self.line.drop_connection();

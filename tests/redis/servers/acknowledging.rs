@@ -1,5 +1,7 @@
 //! What must be durable is acknowledged by as many replicas as asked for, or it fails.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use doubletap::claim::decide::{LeaseTerms, Request, Terms as Asking};
@@ -8,7 +10,9 @@ use doubletap::store::chained::ChainStore;
 use doubletap::store::redis::{RedisShelf, Terms};
 use doubletap::store::{Answer, Owned, Store as _, StoreError, Trouble};
 
+use super::relay::{Ear, Heard, deaf, relayed, says};
 use super::{LIMIT, RedisStore, claim, terms, url, won};
+use crate::contract::completion::recorded;
 use crate::contract::stage::{request, subject};
 use crate::support::servers::{Persistence, Redis};
 
@@ -28,6 +32,17 @@ fn lease(name: &str, number: u32) -> Request {
     let terms = Asking::Lease(LeaseTerms { slots: 1, min_hold: Duration::ZERO });
     let subject = Subject { kind: Kind::Lease, ..subject(name) };
     Request { subject, terms, ..request(name, number) }
+}
+
+/// A way to the store at a URL, on which the answer to a change is lost as long as it is told
+/// to lose it.
+fn lossy(text: &str, loses: &Arc<AtomicBool>) -> String {
+    let loses = Arc::clone(loses);
+    let answered: Arc<Ear> = Arc::new(move |answer| {
+        let lost = loses.load(Ordering::SeqCst) && says(answer, "written");
+        if lost { Heard::Enough } else { Heard::Fine }
+    });
+    relayed(text, &deaf(), &answered)
 }
 
 #[track_caller]
@@ -69,4 +84,32 @@ sentence! {
             let error = store.renew(&owner, SOON).unwrap_err();
             assert_unacknowledged(begun, &error);
         }
-    }}
+    }
+    fn what_was_written_though_no_answer_came_is_acknowledged_when_it_is_asked_for_again() {
+        let server = Redis::start(Persistence::Memory);
+        let loses = Arc::new(AtomicBool::new(true));
+        let text = lossy(&server.fresh(), &loses);
+        let again = |store: &mut RedisStore, asked: &Request, loses_answers: bool| {
+            loses.store(loses_answers, Ordering::SeqCst);
+            claim(store, asked)
+        };
+        for asked in [request("k", 1), lease("name", 2)] {
+            let mut store = asking(&text, SOON);
+            let error = again(&mut store, &asked, true).unwrap_err();
+            assert!(error.what().contains("broke"), "{error}");
+            assert_eq!(store.chain(&asked.subject).unwrap().len(), 1, "it was written");
+            let begun = Instant::now();
+            assert_unacknowledged(begun, &again(&mut store, &asked, false).unwrap_err());
+
+            let replica = server.replica();
+            let own = won(&mut store, &asked);
+            loses.store(true, Ordering::SeqCst);
+            let unrecorded = store.complete(own, &recorded()).unwrap_err();
+            loses.store(false, Ordering::SeqCst);
+            drop(replica);
+            let begun = Instant::now();
+            let unrecorded = store.complete(unrecorded.claim, &recorded()).unwrap_err();
+            assert_unacknowledged(begun, &unrecorded.error);
+        }
+    }
+}
