@@ -197,6 +197,13 @@ pub(super) fn contended(url: &Url, limit: Duration) -> StoreError {
         .with_remedy("try again, or wait longer with --store-timeout")
 }
 
+/// The sentence about output that was sent and is not there when it is to be recorded.
+pub(super) fn forgets(url: &Url) -> StoreError {
+    let what = format!("the store {url} forgets the output before it is recorded");
+    StoreError::new(Trouble::Output, what)
+        .with_remedy("let the server drop nothing: maxmemory-policy noeviction")
+}
+
 /// The sentence about a write that too few replicas have.
 pub(super) fn unacknowledged(url: &Url, asked: u32, given: u32) -> StoreError {
     let what = format!(

@@ -19,7 +19,8 @@ const PART: usize = 512 << 10;
 /// What is handed out in memory at the most.
 const INSIDE: usize = 1 << 20;
 
-/// An upload that nobody goes on with, or uses, is gone after so long.
+/// An upload that nobody goes on with, or uses, is gone after so long, and the time that a
+/// call has.
 const GONE_AFTER: Duration = Duration::from_secs(60);
 
 /// Output that is on the server and is no attempt's yet.
@@ -28,30 +29,45 @@ pub(super) struct Upload {
     pub(super) fence: Fence,
     /// Where it is.
     pub(super) key: String,
+    /// How many parts it has.
+    pub(super) parts: u64,
 }
 
 impl RedisShelf {
     /// Sends output. Each part has all the time that a call has: how long the whole takes
-    /// depends on how much it is.
-    pub(super) fn upload(&mut self, fence: Fence, frames: &Frames) -> Result<Upload, StoreError> {
-        let upload = Upload { fence, key: self.keys.upload(row::drawn()?) };
+    /// depends on how much it is. Nothing comes of it if the server has forgotten the
+    /// beginning before the end was sent: a process may be stopped meanwhile.
+    pub(super) fn upload(
+        &mut self,
+        fence: Fence,
+        frames: &Frames,
+    ) -> Result<Option<Upload>, StoreError> {
+        let mut upload = Upload { fence, key: self.keys.upload(row::drawn()?), parts: 0 };
         let mut parts = Parts::of(frames, PART);
         let lost = |why| StoreError::new(Trouble::Output, format!("the file that holds it: {why}"));
         while let Some(part) = parts.read_next().map_err(lost)? {
-            self.send(&upload, part)?;
+            let there = self.send(&upload, part)?;
+            upload.parts += 1;
+            if there != upload.parts {
+                self.drop_upload(&upload);
+                return Ok(None);
+            }
         }
-        Ok(upload)
+        Ok(Some(upload))
     }
 
-    fn send(&mut self, upload: &Upload, part: &[u8]) -> Result<(), StoreError> {
+    /// Sends a part; says how many are there.
+    fn send(&mut self, upload: &Upload, part: &[u8]) -> Result<u64, StoreError> {
         let deadline = Deadline::after(self.limit);
         let mut sent = redis::pipe();
-        sent.cmd("RPUSH").arg(&upload.key).arg(part).ignore();
-        sent.cmd("PEXPIRE").arg(&upload.key).arg(to_ms(GONE_AFTER)).ignore();
+        // A server cannot count further than this.
+        let gone_after = to_ms(GONE_AFTER.saturating_add(self.limit)).min(1 << 50);
+        sent.cmd("RPUSH").arg(&upload.key).arg(part);
+        sent.cmd("PEXPIRE").arg(&upload.key).arg(gone_after).ignore();
         // Once: a part that is there twice would be a wrong output.
-        self.line
-            .exchange(deadline, |connection| sent.exec(connection))
-            .map_err(|failure| self.line.sentence(&failure, deadline))
+        let there: Result<(u64,), _> =
+            self.line.exchange(deadline, |connection| sent.query(connection));
+        there.map(|(there,)| there).map_err(|failure| self.line.sentence(&failure, deadline))
     }
 
     /// Lets go of an upload that became no output.

@@ -47,7 +47,7 @@ end
 if plan.parent and not runs(plan.parent) then
   return 'changed'
 end
-if plan.upload and redis.call('EXISTS', plan.upload.from) == 0 then
+if plan.upload and redis.call('LLEN', plan.upload.from) ~= plan.upload.parts then
   return 'upload'
 end
 

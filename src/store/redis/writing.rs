@@ -28,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// small, others point to them, and a person prunes them.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// How often an output is sent anew that the server has forgotten before it was recorded.
+const FORGOTTEN: u32 = 2;
+
 /// What the script is told.
 #[derive(Serialize)]
 struct Plan {
@@ -77,11 +80,12 @@ struct Row {
     text: String,
 }
 
-/// An upload becomes an output.
+/// An upload becomes an output, if all of it is there.
 #[derive(Serialize)]
 struct Moved {
     from: String,
     to: String,
+    parts: u64,
 }
 
 /// How long an output is kept.
@@ -116,7 +120,7 @@ impl RedisShelf {
         upload: &mut Option<Upload>,
     ) -> Result<(), StoreError> {
         let mut deadline = Deadline::after(self.limit);
-        let (mut pauses, mut reconnected) = (Pauses::default(), false);
+        let (mut pauses, mut reconnected, mut forgotten) = (Pauses::default(), false, 0);
         loop {
             let begun = Instant::now();
             let reading = self.read_chain(wanted, deadline)?;
@@ -127,10 +131,14 @@ impl RedisShelf {
             if let Some((fence, frames)) = &changes.output
                 && upload.as_ref().is_none_or(|upload| upload.fence != *fence)
             {
-                *upload = Some(self.upload(*fence, frames)?);
+                *upload = self.upload(*fence, frames)?;
                 // That took its own time, however long; what was read may be old by now.
                 deadline = Deadline::after(self.limit);
-                if begun.elapsed() > PATIENCE / 4 {
+                forgotten += u32::from(upload.is_none());
+                if forgotten > FORGOTTEN {
+                    return Err(failure::forgets(&self.url));
+                }
+                if upload.is_none() || begun.elapsed() > PATIENCE / 4 {
                     continue;
                 }
             }
@@ -149,6 +157,7 @@ impl RedisShelf {
                     self.owes = owed;
                     if matches!(not_written, Sent::Answered(why) if why == "upload") {
                         *upload = None;
+                        forgotten += 1;
                     }
                 }
                 Err(why) if why.trouble() == Trouble::ReadOnly && !reconnected => {
@@ -205,9 +214,11 @@ impl RedisShelf {
                 .clone()
                 .map(|attempt| row_of(attempt, subject.kind))
                 .collect::<Result<_, _>>()?,
-            upload: upload
-                .filter(|_| changes.output.is_some())
-                .map(|upload| Moved { from: upload.key.clone(), to: keys.output(upload.fence) }),
+            upload: upload.filter(|_| changes.output.is_some()).map(|upload| Moved {
+                from: upload.key.clone(),
+                to: keys.output(upload.fence),
+                parts: upload.parts,
+            }),
             kept: rows.filter_map(|attempt| kept(attempt, keys)).collect(),
             channel: changes.matter_to_waiters(&reading.page).then(|| keys.channel(subject)),
         })

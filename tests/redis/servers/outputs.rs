@@ -1,10 +1,13 @@
 //! Outputs of any size, and how long they are kept.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use doubletap::store::shelf::{Changes, Durability, Shelf as _, Wanted};
-use doubletap::store::{Frames, Store as _};
+use doubletap::store::{Frames, Store as _, Trouble};
 
+use super::relay::{Ear, Heard, deaf, relayed, says};
 use super::{completed, shelf, store, won};
 use crate::contract::completion::{kept, recorded, with_output};
 use crate::contract::stage::{output_in, request, subject};
@@ -13,6 +16,22 @@ use crate::support::servers::{Persistence, Redis};
 /// Bytes of which no part is like another.
 fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|place| u8::try_from(place % 251).unwrap()).collect()
+}
+
+/// A way to a store that forgets what came of an output before its second part comes, so
+/// many times.
+fn forgetful(server: &Arc<Redis>, times: u32) -> String {
+    const GONE: &str =
+        "for _, key in ipairs(redis.call('KEYS', '*upload*')) do redis.call('UNLINK', key) end";
+    let (heard, forgotten, to) = (AtomicU32::new(0), AtomicU32::new(0), Arc::clone(server));
+    let asked: Arc<Ear> = Arc::new(move |said| {
+        let is_second = says(said, "RPUSH") && heard.fetch_add(1, Ordering::SeqCst) % 2 == 1;
+        if is_second && forgotten.fetch_add(1, Ordering::SeqCst) < times {
+            to.cli(&["EVAL", GONE, "0"]);
+        }
+        Heard::Fine
+    });
+    relayed(&server.fresh(), &asked, &deaf())
 }
 
 sentence! {
@@ -78,5 +97,24 @@ sentence! {
         let fence = own.attempt().fence;
         completed(&mut store, own, &with_output(b"out", recorded()));
         assert_eq!(left(fence), -1);
+    }
+
+    fn an_output_whose_beginning_was_forgotten_on_the_way_is_sent_anew_and_never_recorded_without() {
+        let server = Arc::new(Redis::start(Persistence::Memory));
+        let mut store = store(&forgetful(&server, 1));
+        let own = won(&mut store, &request("k", 1));
+        let (fence, written) = (own.attempt().fence, bytes(1 << 20));
+        completed(&mut store, own, &with_output(&written, recorded()));
+        assert!(output_in(&mut store, fence) == Some(written));
+        assert!(!server.cli(&["KEYS", "*"]).contains("upload"));
+    }
+
+    fn an_output_that_is_forgotten_again_and_again_is_what_does_not_fit() {
+        let server = Arc::new(Redis::start(Persistence::Memory));
+        let mut store = store(&forgetful(&server, u32::MAX));
+        let own = won(&mut store, &request("k", 1));
+        let unrecorded = store.complete(own, &with_output(&bytes(1 << 20), recorded())).unwrap_err();
+        assert_eq!(unrecorded.error.trouble(), Trouble::Output, "{}", unrecorded.error);
+        completed(&mut store, unrecorded.claim, &recorded());
     }
 }
