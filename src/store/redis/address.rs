@@ -4,7 +4,7 @@
 //! `redis+unix:///PATH[?db=DB]`; and `?prefix=NAME`, which names the store in its database,
 //! `?cacert=FILE` for the authority of a certificate, `?insecure=true` (or `#insecure`) for
 //! one that is not verified at all. What a user or a password may not contain is escaped
-//! with `%`.
+//! with `%`. The password may be in the environment, or be none.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -126,10 +126,8 @@ fn read(text: &str, password: impl Fn() -> Option<String>) -> Result<Address, Re
     };
     let (mut user, mut secret) = login.map_or(Ok((None, None)), login_of)?;
     user = user.or(said.user);
-    secret = secret.or(said.password).or_else(password);
-    if user.is_some() && secret.is_none() {
-        return Err(format!("it has a user and no password, nor has {PASSWORD}"));
-    }
+    // A user that needs no password (`nopass`) is let in with any.
+    secret = secret.or(said.password).or_else(password).or(user.is_some().then(String::new));
     let login = secret.map(|password| Login { user, password });
     Ok(Address { way, login, database, name: said.name.unwrap_or_else(|| NAME.into()) })
 }
@@ -281,6 +279,7 @@ mod tests {
         let from_outside = |text| read(text, || Some("outside".into())).unwrap().login;
         assert!(from_outside("redis://app@h") == Some(login(Some("app"), "outside")));
         assert!(from_outside("redis://app:inside@h") == Some(login(Some("app"), "inside")));
+        assert!(address("redis://app@h").login == Some(login(Some("app"), "")));
     }
 
     #[test]
@@ -310,7 +309,6 @@ mod tests {
             "rediss://h?cacert=f&insecure=true",
             "rediss://h?insecure",
             "redis://h#secure",
-            "redis://app@h",
             "redis://%zz@h",
             "redis+unix://relative",
         ] {

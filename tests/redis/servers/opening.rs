@@ -101,6 +101,19 @@ sentence! {
         refused(&beside);
     }
 
+    fn a_user_who_needs_no_password_is_named_alone() {
+        let server = Redis::start(Persistence::Memory);
+        let rules = ["ACL", "SETUSER", "open", "on", "nopass", "~{p}:*", "&*", "+@all"];
+        assert_eq!(server.cli(&rules), "OK");
+        assert_eq!(server.cli(&["ACL", "SETUSER", "default", "off"]), "OK");
+        let text = server.url("p");
+        refused(&text);
+        assert_works(&text.replacen("://", "://open@", 1));
+        assert_works(&text.replacen("://", "://open:@", 1));
+        let error = refused(&text.replacen("://", &format!("://{}@", Redis::USER), 1));
+        assert!(error.remedy().unwrap().contains("REDISCLI_AUTH"), "{error}");
+    }
+
     fn a_user_who_may_not_is_told_so_and_one_who_may_do_what_is_needed_is_not() {
         let server = Redis::start(Persistence::Memory);
         let text = server.url("p");
