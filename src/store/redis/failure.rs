@@ -197,6 +197,13 @@ pub(super) fn contended(url: &Url, limit: Duration) -> StoreError {
         .with_remedy("try again, or wait longer with --store-timeout")
 }
 
+/// The sentence about a store whose place something else has.
+pub(super) fn foreign(url: &Url, found: &str) -> StoreError {
+    let found: String = found.chars().take(40).collect();
+    let what = format!("the store {url} is something else: its format is {found:?}");
+    StoreError::new(Trouble::Refused, what).with_remedy("name another store with ?prefix=NAME")
+}
+
 /// The sentence about output that was sent and is not there when it is to be recorded.
 pub(super) fn forgets(url: &Url) -> StoreError {
     let what = format!("the store {url} forgets the output before it is recorded");

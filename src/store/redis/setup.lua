@@ -1,8 +1,11 @@
 -- Makes a store, or brings it to this format.
 -- KEYS: version    ARGV: this format
--- Answers: "created", "migrated", "nothing", or the number of a newer format
+-- Answers: "created", "migrated", "nothing", or a newer format, or what is no format at all
 local found = redis.call('GET', KEYS[1])
-if found and tonumber(found) and tonumber(found) > tonumber(ARGV[1]) then
+if found and not string.find(found, '^%d+$') then
+  return found
+end
+if found and tonumber(found) > tonumber(ARGV[1]) then
   return found
 end
 if found == ARGV[1] then

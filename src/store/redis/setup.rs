@@ -39,7 +39,17 @@ fn make(line: &mut Line, keys: &Keys, deadline: Deadline) -> Result<Made, StoreE
         "created" => Ok(Made::Created),
         "migrated" => Ok(Made::Migrated),
         "nothing" => Ok(Made::Nothing),
-        newer => Err(failure::newer(line.url(), newer, FORMAT)),
+        other => Err(of_another(line.url(), other)),
+    }
+}
+
+/// The sentence about a store of a format that is not this one: a later release has made it,
+/// or nobody of ours.
+fn of_another(url: &Url, format: &str) -> StoreError {
+    if !format.is_empty() && format.bytes().all(|digit| digit.is_ascii_digit()) {
+        failure::newer(url, format, FORMAT)
+    } else {
+        failure::foreign(url, format)
     }
 }
 
@@ -48,7 +58,7 @@ pub(super) fn check(url: &Url, version: Option<&str>) -> Result<(), StoreError> 
     match version.map(|version| (version, version.parse::<u32>())) {
         Some((_, Ok(FORMAT))) => Ok(()),
         Some((_, Ok(older))) if older < FORMAT => Err(failure::not_set_up(url)),
-        Some((newer, _)) => Err(failure::newer(url, newer, FORMAT)),
+        Some((other, _)) => Err(of_another(url, other)),
         None => Err(failure::not_set_up(url)),
     }
 }

@@ -82,6 +82,23 @@ sentence! {
         assert_eq!(server.cli(&["KEYS", "*"]), "{p}:version");
     }
 
+    fn a_key_that_is_no_number_of_a_format_is_somebody_elses_and_stays_as_it_is() {
+        let server = Redis::start(Persistence::Memory);
+        let text = server.url("p");
+        for theirs in ["1.4.2", "", "one", "-1", "0x1", " 1"] {
+            assert_eq!(server.cli(&["SET", "{p}:version", theirs]), "OK");
+            for error in [
+                refused(&text),
+                open(&text, Setup::Required).err().unwrap(),
+                setup(&url(&text), LIMIT, &|_| None).unwrap_err(),
+            ] {
+                assert_eq!(error.trouble(), Trouble::Refused);
+                assert!(error.remedy().unwrap().contains("?prefix="), "{theirs:?}: {error}");
+            }
+            assert_eq!(server.cli(&["GET", "{p}:version"]), theirs);
+        }
+    }
+
     fn two_prefixes_are_two_stores() {
         let server = Redis::start(Persistence::Memory);
         assert_works(&server.url("one"));
