@@ -15,7 +15,7 @@ mod sweeping;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::attempt::{Attempt, Ownership, Remains, State};
+use crate::claim::attempt::{Attempt, Ownership, State};
 use crate::claim::decide::{Decision, Request, Seen, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
@@ -120,9 +120,7 @@ impl Page {
 
     /// Ended attempts whose processes nobody has looked for yet.
     fn unlooked(&self) -> Vec<Attempt> {
-        let ended = |a: &&Attempt| matches!(a.state, State::Interrupted | State::Forgotten);
-        let open = |a: &&Attempt| a.remains == Remains::Possible;
-        self.attempts.iter().filter(ended).filter(open).cloned().collect()
+        self.attempts.iter().filter(|attempt| row::is_unlooked(attempt)).cloned().collect()
     }
 
     fn attempt(&self, fence: Fence) -> Option<&Attempt> {

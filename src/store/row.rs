@@ -6,7 +6,7 @@ use crate::claim::decide::{Plan, Request, Seen, Terms};
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::held::Claim;
-use crate::claim::holder::{Claimant, Life, Tie};
+use crate::claim::holder::{Claimant, Holder, Life, Tie};
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
@@ -64,6 +64,35 @@ pub(crate) fn remains_of(superseded: &Seen) -> Remains {
         Life::Gone => Remains::None,
         Life::Alive | Life::Orphaned | Life::Unknown => Remains::Possible,
     }
+}
+
+/// Whether nobody has looked yet for the processes of an attempt that somebody else ended.
+pub(crate) fn is_unlooked(attempt: &Attempt) -> bool {
+    matches!(attempt.state, State::Interrupted | State::Forgotten)
+        && attempt.remains == Remains::Possible
+}
+
+/// Whether a key is kept busy by an attempt that nobody holds.
+pub(crate) fn rests(attempt: &Attempt, now: &Now) -> bool {
+    attempt.rests_until.as_ref().is_some_and(|until| until.left(now).is_some())
+}
+
+/// So many attempts of a lease are left for others to look for.
+const LEFT_TO_OTHERS: usize = 16;
+
+/// What goes of a lease though nobody has looked for its processes: they were under another
+/// kernel or in another PID namespace than whoever claims, where nobody may ever claim again.
+/// The newest few stay; all would be read at every claim and every renewal.
+pub(crate) fn too_many_of_others(chain: &[Attempt], here: &Holder, now: &Now) -> Vec<Fence> {
+    let sees =
+        |there: &Holder| there.boot_id == here.boot_id && there.pid_namespace == here.pid_namespace;
+    let of_others = chain
+        .iter()
+        .filter(|attempt| is_unlooked(attempt) && !rests(attempt, now) && !sees(&attempt.holder));
+    let mut all: Vec<Fence> = of_others.map(|attempt| attempt.fence).collect();
+    all.sort();
+    all.truncate(all.len().saturating_sub(LEFT_TO_OTHERS));
+    all
 }
 
 /// The end of an attempt that somebody else ended at `now`.

@@ -7,6 +7,7 @@ use doubletap::claim::decide::{Busy, BusyWhy, Decision, LeaseTerms, Request, Ter
 use doubletap::claim::held::Claim;
 use doubletap::claim::holder::Life;
 use doubletap::claim::key::{Kind, Subject};
+use doubletap::claim::time::Clock as _;
 use doubletap::store::{Answer, Completion, Dropped, Force, LostWhy, Owned, Verdict};
 
 use super::completion::recorded;
@@ -149,6 +150,29 @@ fn what_nobody_has_looked_for_is_not_trimmed(stage: &mut Stage) {
     assert!(rows(stage).iter().all(|row| row.fence != stalled.attempt().fence));
 }
 
+fn what_only_others_could_look_for_does_not_pile_up_and_what_is_here_stays(stage: &mut Stage) {
+    let stall = |stage: &mut Stage, times: usize| {
+        for _ in 0..times {
+            let _ = acquired(stage, 1);
+            stage.clock.pass(LEASE);
+        }
+    };
+    for _ in 0..40 {
+        stall(stage, 1);
+        stage.clock.restart_machine();
+    }
+    stall(stage, 30);
+    let boots = rows(stage).into_iter().map(|row| row.holder.boot_id);
+    let here = stage.clock.now().boot_id;
+    let (ours, others): (Vec<_>, Vec<_>) = boots.partition(|boot_id| *boot_id == here);
+    assert_eq!((ours.len(), others.len()), (30, 16));
+    let newest: Vec<_> = others.windows(2).map(|two| two[0].0.len() - two[1].0.len()).collect();
+    assert_eq!(newest, [1; 15], "the newest are kept");
+    stage.clock.restart_machine();
+    let _ = acquired(stage, 1);
+    assert_eq!(rows(stage).len(), 17);
+}
+
 fn a_name_that_is_to_be_kept_outlives_its_holder(stage: &mut Stage) {
     let request = asked(stage, 1, HOLD);
     let claim = stage.win(&request);
@@ -254,6 +278,7 @@ every_store!(
     as_many_as_there_are_slots_hold_it_at_once,
     nobody_who_holds_it_is_trimmed_however_often_others_come_and_go,
     what_nobody_has_looked_for_is_not_trimmed,
+    what_only_others_could_look_for_does_not_pile_up_and_what_is_here_stays,
     a_name_that_is_to_be_kept_outlives_its_holder,
     a_name_is_kept_for_a_dead_holder_too_and_takes_a_slot,
     a_name_under_which_nothing_ran_is_kept_for_nobody,

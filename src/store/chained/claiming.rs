@@ -111,6 +111,8 @@ fn won(
     if request.subject.kind == Kind::Lease {
         let over = after.attempts.iter().filter(|row| owning::is_over(row, now));
         changes.removed = over.map(|row| row.fence).collect();
+        let too_many = row::too_many_of_others(&after.attempts, &claimant.holder, now);
+        changes.removed.extend(too_many);
         changes.changed.retain(|row| !changes.removed.contains(&row.fence));
     }
     let attempt = row::claimed(request, claimant, plan, fence, inode, now);

@@ -18,7 +18,7 @@ pub(super) fn is_over(row: &Attempt, now: &Now) -> bool {
         State::Interrupted | State::Forgotten => row.remains == Remains::None,
         State::Running | State::Done | State::Failed => false,
     };
-    ended && row.rests_until.as_ref().is_none_or(|until| until.left(now).is_none())
+    ended && !row::rests(row, now)
 }
 
 /// The attempt that is still its owner's.

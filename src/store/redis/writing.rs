@@ -12,7 +12,7 @@ use super::outputs::Upload;
 use super::reading::Reading;
 use super::scripts::{FENCE, Run, WRITE};
 use super::setup::FORMAT;
-use crate::claim::attempt::{Attempt, Remains, State};
+use crate::claim::attempt::{Attempt, State};
 use crate::claim::duration::to_ms;
 use crate::claim::fence::Fence;
 use crate::claim::key::{Kind, Subject};
@@ -265,8 +265,6 @@ impl Plan {
 fn row_of(attempt: &Attempt, kind: Kind) -> Result<Row, StoreError> {
     let (fence, token) = (attempt.fence.0.to_string(), attempt.token.to_string());
     let runs = attempt.state == State::Running;
-    let unlooked = matches!(attempt.state, State::Interrupted | State::Forgotten)
-        && attempt.remains == Remains::Possible;
     let counts = kind != Kind::Lease || runs;
     let lease = if counts { to_ms(attempt.lease) } else { 0 }.to_string();
     let over = if row::may_be_passed_over(attempt) { "over" } else { "-" };
@@ -280,7 +278,7 @@ fn row_of(attempt: &Attempt, kind: Kind) -> Result<Row, StoreError> {
         token,
         lease,
         running: runs && kind != Kind::Step,
-        marked: runs || unlooked,
+        marked: runs || row::is_unlooked(attempt),
     })
 }
 

@@ -9,7 +9,7 @@ use rusqlite::{Transaction, params};
 use super::reading::{Depth, attempts, is_running};
 use super::steps::{StepError, Sync};
 use super::{SqliteStore, rows};
-use crate::claim::attempt::{Attempt, Remains, State};
+use crate::claim::attempt::{Attempt, State};
 use crate::claim::decide::{Decision, Plan, Request, Seen, Terms, decide};
 use crate::claim::fence::Fence;
 use crate::claim::held::Claim;
@@ -94,6 +94,9 @@ fn insert(
             };
             if request.subject.kind == Kind::Lease {
                 trim(step, &request.subject, attempt.generation, now)?;
+                for fence in row::too_many_of_others(&remains, &claimant.holder, now) {
+                    step.execute("DELETE FROM attempt WHERE fence = ?", [fence.0])?;
+                }
             }
             return Ok(Claim::won(
                 request.subject.clone(),
@@ -178,15 +181,11 @@ fn trim(step: &Transaction<'_>, subject: &Subject, newest: i64, now: &Now) -> ru
 
 /// Ended attempts of a key whose processes nobody has looked for yet.
 fn unlooked(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<Vec<Attempt>> {
-    let is_unlooked = |attempt: &Attempt| {
-        matches!(attempt.state, State::Interrupted | State::Forgotten)
-            && attempt.remains == Remains::Possible
-    };
     match subject.kind {
         // Few are left of a lease, and the statement that reads all has been made.
         Kind::Lease => {
             let chain = attempts(step, subject, Depth::Whole)?;
-            Ok(chain.into_iter().filter(is_unlooked).collect())
+            Ok(chain.into_iter().filter(row::is_unlooked).collect())
         }
         Kind::Once | Kind::Step => {
             let mut statement = step.prepare(&format!(
@@ -198,7 +197,7 @@ fn unlooked(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<Vec<A
             let key = params![kind, namespace, subject.key.as_str()];
             let found: Vec<Attempt> =
                 statement.query_map(key, rows::attempt)?.collect::<rusqlite::Result<_>>()?;
-            debug_assert!(found.iter().all(is_unlooked));
+            debug_assert!(found.iter().all(row::is_unlooked));
             Ok(found)
         }
     }
