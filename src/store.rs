@@ -47,7 +47,7 @@ pub use output::{Frames, Output, Parts, Spool};
 pub use row::with_lives;
 pub use values::{
     Chain, Completion, Dropped, Force, Keep, KeepUntil, LostWhy, Owned, Promised, Resumed, Sweep,
-    SweepMode, Swept, Unrecorded, Verdict,
+    SweepMode, Swept, Unlooked, Unrecorded, Verdict,
 };
 
 /// Answers what a store cannot know: who lives.
@@ -275,8 +275,9 @@ pub trait Store: Send {
     fn longest_lease(&mut self) -> Result<Duration, StoreError>;
 
     /// Removes finished keys, in bounded batches, oldest first, and gives their space
-    /// back. With the last attempt of an operation its steps go, at once. Nobody else waits
-    /// for long: the lock is left alone between two batches.
+    /// back. What runs stays, and a key whose newest attempt was interrupted. With the last
+    /// attempt of an operation its steps go, at once. Nobody else waits for long: the lock is
+    /// left alone between two batches.
     /// `told` hears what has gone so far, after each.
     ///
     /// # Errors

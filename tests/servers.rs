@@ -22,6 +22,8 @@ mod outages;
 #[cfg(feature = "postgres")]
 mod pooled;
 #[cfg(any(feature = "postgres", feature = "redis"))]
+mod pruning;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod refusals;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod verbs;

@@ -5,7 +5,7 @@ use crate::cli::PruneArgs;
 use crate::exit::{Ending, Refusal};
 use crate::report::document::SweepDocument;
 use crate::report::progress::Progress;
-use crate::store::{Promised, Sweep, SweepMode, Swept};
+use crate::store::{Promised, Sweep, SweepMode, Swept, Unlooked};
 
 use super::context::{Context, print_answer, print_document};
 
@@ -27,6 +27,7 @@ pub(super) fn run(context: &Context, args: &PruneArgs) -> anyhow::Result<Ending>
                 namespace: context.named_namespace().cloned(),
                 older_than: args.older_than,
                 promised: if args.force { Promised::Included } else { Promised::Spared },
+                unlooked: Unlooked::in_place(context.place()),
                 mode: if args.dry_run { SweepMode::Count } else { SweepMode::Remove },
             };
             let done = if args.dry_run { "counted" } else { "removed" };

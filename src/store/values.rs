@@ -9,6 +9,7 @@ use crate::claim::holder::Life;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{Expiry, WallMs};
+use crate::place::Place;
 
 use super::{Output, StoreError};
 
@@ -141,6 +142,8 @@ pub struct Sweep {
     pub older_than: Duration,
     /// Whether what was promised for a time that still runs goes too.
     pub promised: Promised,
+    /// Whether what processes may be left of goes too.
+    pub unlooked: Unlooked,
     /// Whether anything is removed.
     pub mode: SweepMode,
 }
@@ -153,6 +156,30 @@ pub enum Promised {
     Spared,
     /// They go too.
     Included,
+}
+
+/// What becomes of attempts that somebody else has ended and whose processes nobody has
+/// looked for since, and of the keys that they are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unlooked {
+    /// They stay until somebody has looked: whoever claims next on their machine does, before
+    /// he runs anything.
+    Spared,
+    /// They go at their age, like others.
+    Included,
+}
+
+impl Unlooked {
+    /// What is right for a store in this place. Of what a server keeps most was run elsewhere,
+    /// where nobody may ever claim again; there the lease has ended its right long before, and
+    /// against what heeds no lease there is the fence.
+    #[must_use]
+    pub fn in_place(place: &Place) -> Self {
+        match place {
+            Place::File(_) => Self::Spared,
+            Place::Server(_) => Self::Included,
+        }
+    }
 }
 
 /// Whether a sweep removes or only counts.

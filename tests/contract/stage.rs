@@ -22,6 +22,7 @@ use doubletap::store::setup::Setup;
 use doubletap::store::sqlite::{Access, SqliteStore};
 use doubletap::store::{
     Answer, Completion, Dropped, Force, Frames, Owned, Promised, Store, Sweep, SweepMode, Swept,
+    Unlooked,
 };
 use tempfile::TempDir;
 
@@ -361,9 +362,10 @@ pub(super) fn step_of(claim: &Claim, name: &str) -> Subject {
 }
 
 /// A sweep of everything that ended longer ago than `older_than`, with what is
-/// promised spared.
+/// promised and what nobody has looked for spared.
 pub(crate) fn older_than(older_than: Duration) -> Sweep {
-    Sweep { namespace: None, older_than, promised: Promised::Spared, mode: SweepMode::Remove }
+    let (promised, unlooked) = (Promised::Spared, Unlooked::Spared);
+    Sweep { namespace: None, older_than, promised, unlooked, mode: SweepMode::Remove }
 }
 
 /// The recorded frames of an attempt.

@@ -4,7 +4,7 @@ use doubletap::claim::attempt::Promise;
 use doubletap::claim::decide::Request;
 use doubletap::claim::holder::Life;
 use doubletap::claim::key::Namespace;
-use doubletap::store::{Dropped, Force, Promised, Sweep, SweepMode, Swept};
+use doubletap::store::{Dropped, Force, Promised, Sweep, SweepMode, Swept, Unlooked};
 
 use super::completion::{failed, kept, recorded, rested, with_output};
 use super::stage::{DAY, LEASE, MS, Stage, almost, older_than, subject_in};
@@ -63,9 +63,27 @@ fn running_and_interrupted_keys_stay(stage: &mut Stage) {
     let _ = stage.won("taken over");
     let before = stage.keys();
     stage.clock.pass(DAY * 365);
-    let everything = Sweep { promised: Promised::Included, ..older_than(MS) };
+    let (promised, unlooked) = (Promised::Included, Unlooked::Included);
+    let everything = Sweep { promised, unlooked, ..older_than(MS) };
     assert_eq!(stage.sweep(&everything), Swept::default());
     assert_eq!(stage.keys(), before);
+}
+
+fn a_key_that_was_taken_over_goes_at_its_age_where_nobody_would_look_for_what_is_left(
+    stage: &mut Stage,
+) {
+    let _ = stage.died("k", Life::Unknown);
+    stage.clock.pass(LEASE);
+    stage.done("k");
+    let sweep = older_than(LEASE);
+    let alone = Sweep { unlooked: Unlooked::Included, ..sweep.clone() };
+    assert_eq!(stage.sweep(&alone), Swept::default(), "it is young");
+    stage.clock.pass(DAY);
+    assert_eq!(stage.sweep(&sweep), Swept::default(), "somebody would");
+    let all = Swept { keys: 1, attempts: 2 };
+    assert_eq!(stage.sweep(&Sweep { mode: SweepMode::Count, ..alone.clone() }), all);
+    assert_eq!(stage.sweep(&alone), all);
+    assert_eq!(stage.keys(), Vec::<String>::new());
 }
 
 fn records_that_somebody_asked_for_stay_as_long_as_they_last(stage: &mut Stage) {
@@ -210,6 +228,7 @@ every_store!(
     a_key_goes_when_it_ended_longer_ago_than_named,
     a_young_end_spares_the_older_attempts_of_its_operation,
     running_and_interrupted_keys_stay,
+    a_key_that_was_taken_over_goes_at_its_age_where_nobody_would_look_for_what_is_left,
     records_that_somebody_asked_for_stay_as_long_as_they_last,
     a_promised_record_under_a_failed_rerun_stays,
     a_promise_that_was_replaced_spares_nothing,

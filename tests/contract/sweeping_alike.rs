@@ -5,7 +5,7 @@ use std::time::Duration;
 use doubletap::claim::attempt::{Promise, State};
 use doubletap::claim::decide::{OnceTerms, Rerun};
 use doubletap::claim::holder::Life;
-use doubletap::store::{Answer, Completion, Force, Promised, Sweep, SweepMode, Swept};
+use doubletap::store::{Answer, Completion, Force, Promised, Sweep, SweepMode, Swept, Unlooked};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -66,7 +66,12 @@ fn step() -> impl Strategy<Value = Step> {
 fn sweep() -> impl Strategy<Value = Sweep> {
     let age = prop_oneof![Just(Duration::ZERO), span()];
     let promised = prop_oneof![Just(Promised::Included), Just(Promised::Spared)];
-    (age, promised).prop_map(|(age, promised)| Sweep { promised, ..older_than(age) })
+    let unlooked = prop_oneof![Just(Unlooked::Included), Just(Unlooked::Spared)];
+    (age, promised, unlooked).prop_map(|(age, promised, unlooked)| Sweep {
+        promised,
+        unlooked,
+        ..older_than(age)
+    })
 }
 
 fn happen(stage: &mut Stage, step: &Step) {

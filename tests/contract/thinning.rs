@@ -5,7 +5,7 @@ use doubletap::claim::attempt::{Promise, State};
 use doubletap::claim::fence::Fence;
 use doubletap::claim::holder::Life;
 use doubletap::claim::key::Namespace;
-use doubletap::store::{Dropped, Force, Sweep, SweepMode, Swept};
+use doubletap::store::{Dropped, Force, Sweep, SweepMode, Swept, Unlooked};
 
 use super::completion::{failed, kept, recorded, with_output};
 use super::stage::{DAY, LEASE, MS, Stage, older_than};
@@ -137,6 +137,18 @@ fn attempts_of_which_somebody_may_be_left_stay_until_marked_empty(stage: &mut St
     assert_eq!(left(stage, "k"), [(3, State::Running)]);
 }
 
+fn attempts_that_nobody_would_look_for_go_at_their_age(stage: &mut Stage) {
+    let _ = stage.won("k");
+    assert!(matches!(stage.forget("k", Force::Yes), Dropped::Yes));
+    let _ = stage.won("k");
+    let sweep = Sweep { unlooked: Unlooked::Included, ..older_than(LEASE) };
+    stage.clock.pass(LEASE);
+    assert_eq!(stage.sweep(&sweep), Swept::default());
+    stage.clock.pass(MS);
+    assert_eq!(stage.sweep(&sweep), Swept { keys: 0, attempts: 2 });
+    assert_eq!(left(stage, "k"), [(3, State::Running)]);
+}
+
 fn only_the_named_namespace_is_thinned(stage: &mut Stage) {
     short_record(stage, "k");
     let _ = stage.won("k");
@@ -172,6 +184,7 @@ every_store!(
     reruns_that_failed_go_when_another_has_failed,
     attempts_of_the_current_operation_stay,
     attempts_of_which_somebody_may_be_left_stay_until_marked_empty,
+    attempts_that_nobody_would_look_for_go_at_their_age,
     only_the_named_namespace_is_thinned,
     more_than_one_batch_of_replaced_attempts_goes_whole,
 );

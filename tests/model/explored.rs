@@ -86,6 +86,8 @@ fn whoever_shares_a_name_and_keeps_it_for_a_while_keeps_every_promise() {
 fn whoever_is_pruned_or_forgotten_keeps_every_promise() {
     let sights = [Sight::Swept, Sight::TakeOver, Sight::Cleared, Sight::Replay, Sight::Late];
     explore(&scenes::pruned(), 130_000, &sights);
+    let sights = [Sight::Swept, Sight::TakeOver, Sight::Replay, Sight::Late];
+    explore(&scenes::pruned_elsewhere(), 40_000, &sights);
 }
 
 #[test]

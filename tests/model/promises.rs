@@ -197,6 +197,7 @@ fn may_go(setting: &Setting, world: &World, row: &Attempt) -> bool {
     let horizon = setting.now(world).wall.0 - i64::from(setting.lease);
     let old = row.end.as_ref().is_some_and(|end| end.at.0 < horizon);
     let unlooked = row.remains == Remains::Possible
+        && setting.knows == Knows::Lives
         && matches!(row.state, State::Interrupted | State::Forgotten);
     let newest = world.attempts().next_back();
     let goes_on = newest.is_some_and(|newest| {

@@ -116,6 +116,12 @@ pub(super) fn pruned() -> Setting {
     Setting::new(once(OnCrash::Rerun), Knows::Lives, 1, [2, 1, 0], budget)
 }
 
+/// The same, where nobody can say who lives, or look for what is left.
+pub(super) fn pruned_elsewhere() -> Setting {
+    let budget = Budget { ticks: 4, crashes: 1, forgets: 1, prunes: 1, ..NOTHING };
+    Setting::new(once(OnCrash::Rerun), Knows::Nothing, 1, [2, 1, 0], budget)
+}
+
 /// The same with more of everything.
 pub(super) fn pruned_for_long() -> Setting {
     let budget = Budget { ticks: 3, crashes: 1, forgets: 1, prunes: 2, failures: 1, ..NOTHING };

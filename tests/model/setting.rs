@@ -15,7 +15,9 @@ use doubletap::claim::outcome::Outcome;
 use doubletap::claim::time::{BootId, BootMs, Now, WallMs};
 use doubletap::store::memory::MemoryStore;
 use doubletap::store::memory::picture::Picture;
-use doubletap::store::{Completion, Keep, KeepUntil, Promised, Sweep, SweepMode, Verdict};
+use doubletap::store::{
+    Completion, Keep, KeepUntil, Promised, Sweep, SweepMode, Unlooked, Verdict,
+};
 
 use super::kernel::{Kernel, Knows, Stopped};
 use super::mutants::Mutant;
@@ -205,7 +207,12 @@ impl Setting {
 
     /// The sweep that operators call for: no younger than the longest lease.
     pub(super) fn sweep(&self, mode: SweepMode) -> Sweep {
-        Sweep { namespace: None, older_than: self.length(), promised: Promised::Spared, mode }
+        let unlooked = match self.knows {
+            Knows::Lives => Unlooked::Spared,
+            Knows::Nothing => Unlooked::Included,
+        };
+        let promised = Promised::Spared;
+        Sweep { namespace: None, older_than: self.length(), promised, unlooked, mode }
     }
 }
 

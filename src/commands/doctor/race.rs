@@ -22,7 +22,7 @@ use crate::process::herd::{self, Errand, Gathered};
 use crate::process::host;
 use crate::process::signals::Signals;
 use crate::report::checkup::{RaceDocument, race as told};
-use crate::store::{Finding, Force, Promised, Sweep, SweepMode};
+use crate::store::{Finding, Force, Promised, Sweep, SweepMode, Unlooked};
 
 use super::super::call::environment::STORE;
 use super::super::context::{Context, random};
@@ -129,6 +129,7 @@ impl Arena {
             namespace: Some(own.clone()),
             older_than: Duration::ZERO,
             promised: Promised::Included,
+            unlooked: Unlooked::Included,
             mode: SweepMode::Remove,
         };
         let key = Key::new("race")?;

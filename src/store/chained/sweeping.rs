@@ -9,7 +9,7 @@ use crate::claim::id::OperationId;
 use crate::claim::key::Subject;
 use crate::claim::time::{Now, WallMs};
 use crate::store::shelf::{Changes, Depth, Durability, Page, Shelf, Wanted};
-use crate::store::{Promised, Store as _, StoreError, Sweep, SweepMode, Swept};
+use crate::store::{Promised, Store as _, StoreError, Sweep, SweepMode, Swept, Unlooked, row};
 
 use super::ChainStore;
 
@@ -93,7 +93,7 @@ fn going(page: &Page, (sweep, horizon): (&Sweep, WallMs), turn: Turn) -> (Vec<Fe
     let whole = goes((sweep, horizon), chain, now);
     let goes = |attempt: &&Attempt| match (whole, chain.last()) {
         (true, Some(newest)) => turn.is_of(newest),
-        _ => turn.is_of(attempt) && replaced(horizon, chain, attempt),
+        _ => turn.is_of(attempt) && replaced((sweep, horizon), chain, attempt),
     };
     let fences: Vec<Fence> = chain.iter().filter(goes).map(|attempt| attempt.fence).collect();
     let keys = u64::from(whole && !fences.is_empty());
@@ -111,9 +111,9 @@ fn goes((sweep, horizon): (&Sweep, WallMs), chain: &[Attempt], now: &Now) -> boo
         matches!(attempt.state, State::Done | State::Failed | State::Forgotten)
             && is_old(horizon, attempt)
     };
-    let unlooked = |attempt: &Attempt| {
-        matches!(attempt.state, State::Interrupted | State::Forgotten)
-            && attempt.remains == Remains::Possible
+    let is_looked_for = |attempt: &Attempt| {
+        row::is_unlooked(attempt)
+            && (sweep.unlooked == Unlooked::Spared || !is_old(horizon, attempt))
     };
     // A promise is spent once a later attempt took the record's place.
     let in_force = |record: &Attempt| {
@@ -129,21 +129,20 @@ fn goes((sweep, horizon): (&Sweep, WallMs), chain: &[Attempt], now: &Now) -> boo
                 && !end.expiry.has_come(now)
         }) && in_force(attempt)
     };
-    let rests = |newest: &Attempt| {
-        newest.origin == Origin::Ordinary
-            && newest.rests_until.as_ref().is_some_and(|until| until.left(now).is_some())
-    };
+    let rests = |newest: &Attempt| newest.origin == Origin::Ordinary && row::rests(newest, now);
     chain.last().is_some_and(finished)
-        && !chain.iter().any(unlooked)
+        && !chain.iter().any(is_looked_for)
         && (sweep.promised == Promised::Included
             || !(chain.iter().any(promised) || chain.last().is_some_and(rests)))
 }
 
 /// Whether an attempt goes because a later one replaced it.
-fn replaced(horizon: WallMs, chain: &[Attempt], old: &Attempt) -> bool {
+fn replaced((sweep, horizon): (&Sweep, WallMs), chain: &[Attempt], old: &Attempt) -> bool {
     let let_go_of = match old.state {
         State::Done | State::Failed => true,
-        State::Interrupted | State::Forgotten => old.remains == Remains::None,
+        State::Interrupted | State::Forgotten => {
+            old.remains == Remains::None || sweep.unlooked == Unlooked::Included
+        }
         State::Running | State::Released => false,
     };
     let came_to_nothing = old.origin == Origin::Rerun && old.state != State::Done;

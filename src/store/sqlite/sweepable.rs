@@ -20,10 +20,11 @@ pub(super) fn replaced_by(later: &str, record: &str) -> String {
 }
 
 /// Whether a row keeps its key from going: processes of it may be about that nobody
-/// has looked for, or it is a promised record that is in force.
+/// has looked for and somebody would, or it is a promised record that is in force.
 fn keeps(row: &str) -> String {
     format!(
-        "(({row}.emptied = 0 AND {row}.state IN ('interrupted', 'forgotten'))
+        "(({row}.emptied = 0 AND {row}.state IN ('interrupted', 'forgotten')
+            AND (NOT :unlooked OR {row}.ended_ms >= :horizon))
         OR (NOT :promised AND {row}.state = 'done' AND {row}.promised IS 1
             AND ({row}.expires_ms IS NULL OR {row}.expires_ms > :now)
             AND NOT EXISTS (SELECT 1 FROM attempt AS later WHERE {})))",
@@ -67,8 +68,8 @@ pub(super) enum Taken {
     Keys,
     /// Ended attempts of other keys that a later one of another operation has
     /// replaced: a hot key would otherwise keep every output. Processes that nobody
-    /// has looked for are not let go of, and neither are reruns that came to
-    /// nothing while they are the newest.
+    /// has looked for are not let go of where somebody would, and neither are reruns that
+    /// came to nothing while they are the newest.
     Replaced,
 }
 
@@ -130,7 +131,7 @@ impl Taken {
             Self::Replaced => format!(
                 "row.kind = 'once' AND row.state IN ('done', 'failed', 'interrupted', 'forgotten')
                 AND row.ended_ms < :horizon AND {ASKED_FOR}
-                AND (row.emptied = 1 OR row.state IN ('done', 'failed'))"
+                AND (row.emptied = 1 OR :unlooked OR row.state IN ('done', 'failed'))"
             ),
         }
     }

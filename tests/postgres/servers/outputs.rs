@@ -71,6 +71,7 @@ fn a_large_one_comes_back_in_a_file_and_goes_with_its_attempt() {
         namespace: None,
         older_than: std::time::Duration::ZERO,
         promised: doubletap::store::Promised::Spared,
+        unlooked: doubletap::store::Unlooked::Included,
         mode: doubletap::store::SweepMode::Remove,
     };
     crate::support::until("it has ended in the past", || {
