@@ -10,6 +10,7 @@ mod servers {
     //! Each needs a server.
 
     mod access;
+    mod breaking;
     mod chains;
     mod lasting;
     mod outputs;

@@ -2,8 +2,8 @@
 //!
 //! This is a [`Shelf`]: the rules are [`ChainStore`](super::chained::ChainStore)'s.
 //! `address` says where the server is, `connecting` makes connections and has everything
-//! end in time, `changing` is the one way in which anything is written, and `failure`
-//! turns what goes wrong into sentences. A server is set up once (`setting_up`); waiters
+//! end in time, `transaction` keeps to one of them, `changing` is the one way in which
+//! anything is written, and `failure` turns what goes wrong into sentences. A server is set up once (`setting_up`); waiters
 //! are told what is written (`listening`).
 //!
 //! No statement is prepared by name and nothing is kept on the server between two calls,
@@ -23,6 +23,7 @@ mod rows;
 mod schema;
 mod setting_up;
 mod tls;
+mod transaction;
 mod url;
 mod walking;
 
@@ -173,11 +174,7 @@ impl Shelf for PostgresShelf {
     }
 
     fn output(&mut self, fence: Fence) -> Result<Option<Frames>, StoreError> {
-        self.read_output(fence).map_err(|fault| {
-            // It may be in the middle of reading.
-            self.server.disconnect();
-            self.server.told(&fault)
-        })
+        self.read_output(fence).map_err(|fault| self.server.told(&fault))
     }
 
     fn longest_lease(&mut self) -> Result<Duration, StoreError> {

@@ -16,6 +16,8 @@ mod place;
 mod pooler;
 mod postgres;
 mod redis;
+#[cfg(feature = "postgres")]
+mod relay;
 mod tool;
 mod web;
 

@@ -117,14 +117,23 @@ impl Server {
     }
 
     /// Asks something of the server; a connection is made, if there is none.
-    pub(super) fn ask<T>(
+    fn ask<T>(
         &mut self,
         deadline: Instant,
         question: impl AsyncFnOnce(&Client) -> Result<T, Error>,
     ) -> Result<T, Fault> {
         self.connect(deadline)?;
+        self.ask_here(deadline, question)
+    }
+
+    /// Asks on the connection that there is, and makes no other.
+    pub(super) fn ask_here<T>(
+        &mut self,
+        deadline: Instant,
+        question: impl AsyncFnOnce(&Client) -> Result<T, Error>,
+    ) -> Result<T, Fault> {
         let (Some(line), Some(runtime)) = (&self.line, &self.runtime) else {
-            return Err(Fault::Late);
+            return Err(Fault::Broken);
         };
         let answer = runtime.block_on(in_time(deadline, question(&line.client)));
         if answer.as_ref().is_err_and(Fault::ends_connection) {

@@ -16,6 +16,8 @@ use crate::text::quote;
 pub(super) enum Fault {
     /// It took longer than it may.
     Late,
+    /// The connection is gone, and another would not do.
+    Broken,
     /// What the server or the connection to it said.
     Told(Error),
     /// What came back makes no sense.
@@ -40,14 +42,14 @@ impl Fault {
     fn code(&self) -> Option<&SqlState> {
         match self {
             Self::Told(error) => error.code(),
-            Self::Late | Self::Unreadable(_) | Self::Said(_) => None,
+            Self::Late | Self::Broken | Self::Unreadable(_) | Self::Said(_) => None,
         }
     }
 
     /// Whether the connection is of no use any more.
     pub(super) fn ends_connection(&self) -> bool {
         match self {
-            Self::Late => true,
+            Self::Late | Self::Broken => true,
             Self::Told(error) => match error.as_db_error() {
                 Some(told) => is_fatal(told),
                 None => true,
@@ -95,7 +97,7 @@ impl Fault {
                 Some(code) => *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
                 None => error.to_string().contains("TLS"),
             },
-            Self::Late | Self::Unreadable(_) | Self::Said(_) => false,
+            Self::Late | Self::Broken | Self::Unreadable(_) | Self::Said(_) => false,
         }
     }
 
@@ -159,6 +161,11 @@ pub(super) fn sentence(address: &Address, limit: Duration, fault: &Fault) -> Sto
             ),
             "see whether the server runs and can be reached, or wait longer with --store-timeout"
                 .to_owned(),
+        ),
+        Fault::Broken => (
+            Trouble::Away,
+            format!("the connection to the store {shown} broke ({})", address.places()),
+            "try again, and see the server's log".to_owned(),
         ),
         Fault::Unreadable(what) => (
             Trouble::Damaged,

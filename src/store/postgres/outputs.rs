@@ -4,12 +4,10 @@
 use std::io::{Seek as _, Write as _};
 use std::sync::Arc;
 
-use tokio_postgres::Client;
-
 use super::PostgresShelf;
-use super::connecting::rows;
 use super::failure::Fault;
 use super::rows::{Reader, int4, int8};
+use super::transaction::Transaction;
 use crate::claim::fence::Fence;
 use crate::store::{Frames, Spool, StoreError, Trouble};
 
@@ -47,18 +45,15 @@ impl PostgresShelf {
     ) -> Result<Option<Frames>, Fault> {
         let unwritten = |why: std::io::Error| Fault::Said(unreadable(&why));
         let mut file = Spool::Unnamed.create().map_err(unwritten)?;
-        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        self.server.ask(deadline, async |client| client.batch_execute(begin).await)?;
         let schema = &self.server.address.schema;
         let next = format!("SELECT frames FROM {schema}.output WHERE fence = $1 AND part = $2");
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let mut transaction = Transaction::begin(&mut self.server, deadline, begin)?;
         for part in 0.. {
-            let asked = [int8(fence.0), int4(part)];
-            let ask = async |client: &Client| rows(client, &next, &asked).await;
-            let found = self.server.ask(deadline, ask)?;
+            let found = transaction.rows(&next, &[int8(fence.0), int4(part)])?;
             let Some(row) = found.first() else { break };
             file.write_all(Reader::at(row, 0).next()?).map_err(unwritten)?;
         }
-        self.server.ask(deadline, async |client| client.batch_execute("COMMIT").await)?;
         let length = file.stream_position().map_err(unwritten)?;
         Ok((length > 0).then(|| Frames::File(Arc::new(file), length)))
     }

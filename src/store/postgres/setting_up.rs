@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::address::{Address, Lookup};
-use super::connecting::{self, Server};
+use super::connecting::Server;
 use super::failure::{Fault, not_set_up};
 use super::locking::LockNumber;
 use super::rows::{Reader, text};
 use super::schema::{BEGINNING, CLOCK, MIGRATIONS, NEWEST};
+use super::transaction::{Transaction, left_ms};
 use crate::place::Url;
 use crate::store::setup::Made;
 use crate::store::{StoreError, Trouble};
@@ -29,11 +30,7 @@ pub fn setup(url: &Url, timeout: Duration, lookup: &Lookup<'_>) -> Result<Made, 
 pub(super) fn set_up(server: &mut Server) -> Result<Made, StoreError> {
     let deadline = server.deadline();
     loop {
-        let made = migrate(server, deadline);
-        if made.is_err() && server.is_connected() {
-            let _ = server.ask(deadline, async |client| client.batch_execute("ROLLBACK").await);
-        }
-        match made {
+        match migrate(server, deadline) {
             Err(fault) if fault.may_pass() && Instant::now() < deadline => {}
             other => return other.map_err(|fault| server.told(&fault)),
         }
@@ -102,31 +99,27 @@ fn migrate(server: &mut Server, deadline: Instant) -> Result<Made, Fault> {
         return Ok(Made::Nothing);
     }
     let name = server.address.schema_name.clone();
-    let left = super::changing::left_ms(deadline);
+    let left = left_ms(deadline);
     let lock = LockNumber::of_setup(&name).0;
-    server.ask(deadline, async |client| {
-        client
-            .batch_execute(&format!(
-                "BEGIN ISOLATION LEVEL READ COMMITTED;
-                SET LOCAL lock_timeout = {left};
-                SET LOCAL idle_in_transaction_session_timeout = {left};
-                SET LOCAL synchronous_commit = on;
-                SELECT pg_advisory_xact_lock({lock})"
-            ))
-            .await
-    })?;
+    let begin = format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED;
+        SET LOCAL lock_timeout = {left};
+        SET LOCAL idle_in_transaction_session_timeout = {left};
+        SET LOCAL synchronous_commit = on;
+        SELECT pg_advisory_xact_lock({lock})"
+    );
+    let mut transaction = Transaction::begin(server, deadline, &begin)?;
+    let address = transaction.server().address.clone();
     let statement =
         "SELECT to_regnamespace($1) IS NOT NULL, to_regclass($1 || '.migration') IS NOT NULL,
         current_setting('server_encoding')";
-    let named = [text(&*server.address.schema)];
-    let found =
-        server.ask(deadline, async |client| connecting::rows(client, statement, &named).await)?;
+    let found = transaction.rows(statement, &[text(&*address.schema)])?;
     let row = found.first().ok_or_else(|| Fault::Unreadable("answer".to_owned()))?;
     let mut from = Reader::at(row, 0);
     let (has_schema, has_tables, encoding) =
         (from.next::<bool>()?, from.next::<bool>()?, from.next::<String>()?);
     if encoding != "UTF8" && encoding != "SQL_ASCII" {
-        let shown = &server.address.shown;
+        let shown = &address.shown;
         let what = format!(
             "the database of the store {shown} is encoded in {encoding}, which has not all that a key may hold"
         );
@@ -134,19 +127,16 @@ fn migrate(server: &mut Server, deadline: Instant) -> Result<Made, Fault> {
         return Err(Fault::Said(StoreError::new(Trouble::Refused, what).with_remedy(remedy)));
     }
     let version = if has_tables {
-        let newest = newest_of(&server.address);
-        let ask = async |client: &Client| connecting::rows(client, &newest, &[]).await;
-        read_found(&server.ask(deadline, ask)?)?.map(|found| found.version)
+        read_found(&transaction.rows(&newest_of(&address), &[])?)?.map(|found| found.version)
     } else {
         None
     };
     let done = version.unwrap_or(0);
     if done >= NEWEST {
-        check(server, version).map_err(Fault::Said)?;
-        server.ask(deadline, async |client| client.batch_execute("COMMIT").await)?;
+        check(transaction.server(), version).map_err(Fault::Said)?;
         return Ok(Made::Nothing);
     }
-    let schema = &server.address.schema;
+    let schema = &address.schema;
     let mut text = String::new();
     if !has_schema {
         let _ = write!(text, "CREATE SCHEMA {schema};");
@@ -159,7 +149,7 @@ fn migrate(server: &mut Server, deadline: Instant) -> Result<Made, Fault> {
         text += &migration.replace("{s}", schema);
         let _ = write!(text, "INSERT INTO {schema}.migration (version) VALUES ({});", at + 1);
     }
-    text += "COMMIT";
-    server.ask(deadline, async |client| client.batch_execute(&text).await)?;
+    transaction.run(&text)?;
+    transaction.commit(&[])?;
     Ok(if done == 0 { Made::Created } else { Made::Migrated })
 }

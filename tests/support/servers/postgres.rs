@@ -12,6 +12,8 @@ use super::authority::{AUTHORITY, CERTIFICATE, KEY, certify};
 use super::keeper::{Home, Keeper};
 use super::place::{Place, free_port};
 use super::pooler::Pooler;
+#[cfg(feature = "postgres")]
+use super::relay::Relay;
 use super::tool::{answer, postgres_folder};
 
 /// An immediate shutdown, for which nobody may be stopped. A server that was killed
@@ -99,6 +101,13 @@ impl Postgres {
     #[track_caller]
     pub(crate) fn pooler(&self) -> Pooler {
         Pooler::start(self.keeper.folder(), self.port)
+    }
+
+    /// Starts a relay in front of the server.
+    #[cfg(feature = "postgres")]
+    #[track_caller]
+    pub(crate) fn relay(&self) -> Relay {
+        Relay::start(self.port)
     }
 
     /// What `psql` prints of a statement's rows: one a line, fields divided by `|`.
