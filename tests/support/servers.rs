@@ -24,4 +24,6 @@ mod web;
 pub(crate) use network::{Host, Network};
 pub(crate) use postgres::Postgres;
 pub(crate) use redis::{Persistence, Redis};
+#[cfg(feature = "postgres")]
+pub(crate) use relay::Handshakes;
 pub(crate) use web::Web;

@@ -1,6 +1,7 @@
 //! Turns what goes wrong with a server into sentences that name the remedy.
 
 use std::error::Error as _;
+use std::io;
 use std::time::Duration;
 
 use tokio_postgres::Error;
@@ -101,6 +102,16 @@ impl Fault {
         }
     }
 
+    /// Whether TLS is not to be had here, or not with whoever answers. A connection that
+    /// breaks in the middle of a handshake says neither: a server that is started again
+    /// does so.
+    fn is_of_trust(&self) -> bool {
+        let Self::Told(error) = self else { return false };
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+        let broke = |why: &io::Error| why.get_ref().is_none_or(|why| !why.is::<rustls::Error>());
+        error.code().is_none() && self.is_of_the_way() && !cause.is_some_and(broke)
+    }
+
     /// Whether the tables are not there.
     pub(super) fn is_without_tables(&self) -> bool {
         let codes = [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME];
@@ -177,7 +188,7 @@ pub(super) fn sentence(address: &Address, limit: Duration, fault: &Fault) -> Sto
             None if error.to_string() == "invalid configuration" => {
                 return no_password(address, error);
             }
-            None if fault.is_of_the_way() => (
+            None if fault.is_of_trust() => (
                 Trouble::Refused,
                 format!("the store {shown} cannot be reached safely ({})", with_causes(error)),
                 "see sslmode and sslrootcert in the URL, and the server's certificate".to_owned(),

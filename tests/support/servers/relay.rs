@@ -16,7 +16,20 @@ pub(crate) struct Relay {
 #[derive(Default)]
 struct State {
     connections: Vec<Connection>,
+    handshakes: Handshakes,
     is_gone: bool,
+}
+
+/// What becomes of whoever asks for TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Handshakes {
+    /// The server answers.
+    #[default]
+    Passed,
+    /// He is told to begin, and then the connection is reset.
+    Reset,
+    /// He is told to begin, and then the connection is closed.
+    Closed,
 }
 
 struct Connection {
@@ -34,10 +47,16 @@ impl Relay {
         let relayed = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                if lock(&relayed).is_gone {
+                let (handshakes, is_gone) = {
+                    let state = lock(&relayed);
+                    (state.handshakes, state.is_gone)
+                };
+                if is_gone {
                     return;
                 }
-                if let Ok(server) = TcpStream::connect(("127.0.0.1", server)) {
+                if handshakes != Handshakes::Passed {
+                    let _ = break_handshake(client, handshakes);
+                } else if let Ok(server) = TcpStream::connect(("127.0.0.1", server)) {
                     join(client, server, &relayed);
                 }
             }
@@ -45,12 +64,11 @@ impl Relay {
         Self { port, state }
     }
 
-    /// Where a database of the server is by way of the relay, given where it is. Nothing is
-    /// encrypted, so that the relay sees what passes.
+    /// Where a database of the server is by way of the relay, given where it is.
     pub(crate) fn url(&self, of_server: &str) -> String {
         let (way, database) = of_server.rsplit_once('/').expect("it names a database");
         let (login, _) = way.rsplit_once(':').expect("it names a port");
-        format!("{login}:{}/{database}?sslmode=disable", self.port)
+        format!("{login}:{}/{database}", self.port)
     }
 
     /// Keeps what the server says on the connections that there are, until it ends them: then
@@ -60,16 +78,26 @@ impl Relay {
             connection.keeps_answers.store(true, Ordering::SeqCst);
         }
     }
+
+    /// Breaks the connections that there are.
+    pub(crate) fn cut(&self) {
+        let ends =
+            lock(&self.state).connections.drain(..).flat_map(|one| one.ends).collect::<Vec<_>>();
+        for end in ends {
+            let _ = end.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Has the handshakes to come end so.
+    pub(crate) fn set_handshakes(&self, handshakes: Handshakes) {
+        lock(&self.state).handshakes = handshakes;
+    }
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        let mut state = lock(&self.state);
-        state.is_gone = true;
-        for end in state.connections.drain(..).flat_map(|one| one.ends) {
-            let _ = end.shutdown(Shutdown::Both);
-        }
-        drop(state);
+        lock(&self.state).is_gone = true;
+        self.cut();
         // The thread that waits for callers has one more.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
@@ -77,6 +105,16 @@ impl Drop for Relay {
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().expect("nobody panics with it")
+}
+
+/// Says as a server does that TLS can begin, and goes when it has.
+fn break_handshake(mut client: TcpStream, how: Handshakes) -> std::io::Result<()> {
+    let mut asked = [0; 8];
+    client.read_exact(&mut asked)?;
+    client.write_all(b"S")?;
+    // What was sent and not read has the kernel reset the connection.
+    let length = if how == Handshakes::Reset { 1 } else { 16 << 10 };
+    client.read(&mut vec![0; length]).map(drop)
 }
 
 /// Passes on what both say, on threads that end with what they say.
