@@ -115,6 +115,16 @@ impl Address {
         hosts.collect::<Vec<_>>().join(" and ")
     }
 
+    /// The role that asks, as a statement names it.
+    pub(super) fn role(&self) -> String {
+        quoted(self.config.get_user().unwrap_or("…"))
+    }
+
+    /// The database, as a statement names it.
+    pub(super) fn database(&self) -> String {
+        quoted(self.config.get_dbname().unwrap_or("…"))
+    }
+
     /// Whether nothing goes over a network, where there is no TLS.
     pub(super) fn is_local(&self) -> bool {
         self.config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)))
@@ -180,12 +190,17 @@ fn read(
     Ok(Address {
         config,
         security: security(mode, roots.as_deref(), identity, lookup)?,
-        schema: format!("\"{}\"", schema_name.replace('"', "\"\"")),
+        schema: quoted(&schema_name),
         schema_name,
         shown: shown.to_owned(),
         option,
         open_passwords,
     })
+}
+
+/// A name as it stands in a statement, whatever is in it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn user_name() -> Option<String> {

@@ -112,6 +112,11 @@ impl Fault {
         error.code().is_none() && self.is_of_the_way() && !cause.is_some_and(broke)
     }
 
+    /// Whether a right is missing.
+    pub(super) fn is_forbidden(&self) -> bool {
+        self.code().is_some_and(|code| *code == SqlState::INSUFFICIENT_PRIVILEGE)
+    }
+
     /// Whether the tables are not there.
     pub(super) fn is_without_tables(&self) -> bool {
         let codes = [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME];
@@ -145,6 +150,16 @@ pub(super) fn with_causes(error: &Error) -> String {
 pub(super) fn not_set_up(address: &Address) -> StoreError {
     StoreError::new(Trouble::Refused, format!("the store {} has not been set up", address.shown))
         .with_remedy(format!("doubletap setup {}", address.option))
+}
+
+/// The sentence about a store that may not be set up, and what gives the right to.
+pub(super) fn may_not_set_up(address: &Address, fault: &Fault, remedy: String) -> StoreError {
+    let said = match fault {
+        Fault::Told(error) => with_causes(error),
+        _ => "a right is missing".to_owned(),
+    };
+    let what = format!("the store {} may not be set up by this role: {said}", address.shown);
+    StoreError::new(Trouble::Refused, what).with_remedy(remedy)
 }
 
 /// The sentence about a lock that outlasted the time that a call was given.
@@ -261,7 +276,7 @@ fn refusal(address: &Address, limit: Duration, told: &DbError) -> StoreError {
             format!(
                 "GRANT USAGE ON SCHEMA {schema} TO {user}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user}",
                 schema = address.schema,
-                user = address.config.get_user().unwrap_or("…"),
+                user = address.role(),
             ),
         ),
         _ if *code == SqlState::READ_ONLY_SQL_TRANSACTION => (

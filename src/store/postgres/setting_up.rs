@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 
 use super::address::{Address, Lookup};
 use super::connecting::Server;
-use super::failure::{Fault, not_set_up};
+use super::failure::{Fault, may_not_set_up, not_set_up};
 use super::locking::LockNumber;
 use super::rows::{Reader, text};
 use super::schema::{BEGINNING, CLOCK, MIGRATIONS, NEWEST};
@@ -94,9 +94,11 @@ pub(super) fn check(server: &Server, version: Option<usize>) -> Result<(), Store
 
 fn migrate(server: &mut Server, deadline: Instant) -> Result<Made, Fault> {
     // What is there already needs no right to make it.
-    let before = version(server, deadline)?;
-    if before == Some(NEWEST) {
-        return Ok(Made::Nothing);
+    match version(server, deadline) {
+        Ok(Some(NEWEST)) => return Ok(Made::Nothing),
+        // It may be that there is nothing yet in a schema of somebody else's.
+        Err(fault) if !fault.is_forbidden() => return Err(fault),
+        Ok(_) | Err(_) => {}
     }
     let name = server.address.schema_name.clone();
     let left = left_ms(deadline);
@@ -110,10 +112,12 @@ fn migrate(server: &mut Server, deadline: Instant) -> Result<Made, Fault> {
     );
     let mut transaction = Transaction::begin(server, deadline, &begin)?;
     let address = transaction.server().address.clone();
-    let statement =
-        "SELECT to_regnamespace($1) IS NOT NULL, to_regclass($1 || '.migration') IS NOT NULL,
+    // Whoever may not use a schema may know that a table is in it.
+    let statement = "SELECT to_regnamespace(quote_ident($1)) IS NOT NULL,
+        EXISTS (SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+            WHERE nspname = $1 AND relname = 'migration'),
         current_setting('server_encoding')";
-    let found = transaction.rows(statement, &[text(&*address.schema)])?;
+    let found = transaction.rows(statement, &[text(&*name)])?;
     let row = found.first().ok_or_else(|| Fault::Unreadable("answer".to_owned()))?;
     let mut from = Reader::at(row, 0);
     let (has_schema, has_tables, encoding) =
@@ -149,7 +153,21 @@ fn migrate(server: &mut Server, deadline: Instant) -> Result<Made, Fault> {
         text += &migration.replace("{s}", schema);
         let _ = write!(text, "INSERT INTO {schema}.migration (version) VALUES ({});", at + 1);
     }
-    transaction.run(&text)?;
+    transaction.run(&text).map_err(|fault| {
+        if !fault.is_forbidden() {
+            return fault;
+        }
+        let remedy = match (has_schema, has_tables) {
+            (false, _) => {
+                format!("GRANT CREATE ON DATABASE {} TO {}", address.database(), address.role())
+            }
+            (true, false) => {
+                format!("GRANT USAGE, CREATE ON SCHEMA {schema} TO {}", address.role())
+            }
+            (true, true) => "have the owner of the tables set it up".to_owned(),
+        };
+        Fault::Said(may_not_set_up(&address, &fault, remedy))
+    })?;
     transaction.commit(&[])?;
     Ok(if done == 0 { Made::Created } else { Made::Migrated })
 }

@@ -136,11 +136,11 @@ fn a_database_and_rights_that_are_missing_are_named() {
     assert_eq!(why.remedy(), Some("createdb not_there"));
 
     let name = database(&url);
-    server.sql(name, &format!("CREATE ROLE guest_{name} LOGIN PASSWORD 'x'"));
+    server.sql(name, &format!("CREATE ROLE \"Guest-{name}\" LOGIN PASSWORD 'x'"));
     let login = format!("{}:{}@", Postgres::USER, Postgres::PASSWORD);
-    let why = refused(&url.replace(&login, &format!("guest_{name}:x@")));
+    let why = refused(&url.replace(&login, &format!("Guest-{name}:x@")));
     let remedy = why.remedy().unwrap();
-    assert!(remedy.contains(&format!("TO guest_{name}")), "{why}");
-    server.sql(name, &remedy.replace('…', "x"));
-    drop(open(&url.replace(&login, &format!("guest_{name}:x@"))).unwrap());
+    assert!(remedy.contains(&format!("TO \"Guest-{name}\"")), "{why}");
+    server.sql(name, remedy);
+    drop(open(&url.replace(&login, &format!("Guest-{name}:x@"))).unwrap());
 }

@@ -92,3 +92,31 @@ fn a_schema_that_is_there_needs_no_right_to_make_one() {
     let url = address(&text.replace(&login, &format!("owner_{name}:x@")));
     assert_eq!(setup(&url, LIMIT, &nothing).unwrap(), Made::Created);
 }
+
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn whoever_may_not_set_a_store_up_is_told_which_right_he_needs() {
+    let server = Postgres::shared();
+    let text = server.database();
+    let name = database(&text);
+    let role = format!("Guest-{name}");
+    server.sql(name, &format!("CREATE ROLE \"{role}\" LOGIN PASSWORD 'x'"));
+    let login = format!("{}:{}@", Postgres::USER, Postgres::PASSWORD);
+    let url = |schema: &str| {
+        address(&format!("{}?schema={schema}", text.replace(&login, &format!("{role}:x@"))))
+    };
+    let refused = |schema: &str| {
+        let why = setup(&url(schema), LIMIT, &nothing).err().unwrap();
+        assert_eq!(why.trouble(), Trouble::Refused, "{why}");
+        why.remedy().unwrap().to_owned()
+    };
+    // A schema that somebody else has made, and one that nobody has.
+    server.sql(name, "CREATE SCHEMA \"theirs\"");
+    for (schema, right) in [("theirs", "ON SCHEMA \"theirs\""), ("ours", "ON DATABASE")] {
+        let remedy = refused(schema);
+        assert!(remedy.contains(right), "{remedy}");
+        server.sql(name, &remedy);
+        assert_eq!(setup(&url(schema), LIMIT, &nothing).unwrap(), Made::Created);
+        drop(PostgresShelf::open(&url(schema), LIMIT, Setup::Required, &nothing).unwrap());
+    }
+}
