@@ -167,7 +167,8 @@ pub enum Asked<'a> {
 pub trait Shelf: Send {
     /// Every call from here on takes at most so long, and ends with an error of
     /// [`Trouble::Locked`](super::Trouble) then, or of [`Trouble::Away`](super::Trouble)
-    /// where it is a server that does not answer.
+    /// where it is a server that does not answer. An output that passes in parts has as long
+    /// for each of them.
     fn wait_at_most(&mut self, limit: Duration);
 
     /// The error of having waited so long in vain for what others have locked.

@@ -173,8 +173,9 @@ impl Transaction<'_> {
         Ok(Fence(Reader::at(row, 0).next()?))
     }
 
-    /// Keeps output, part by part, so that little of it is in memory at once. What keeps the
-    /// last part is for the commit to send along: most outputs have no other.
+    /// Keeps output, part by part, so that little of it is in memory at once. Each part has
+    /// all the time that a call has. What keeps the last one is for the commit to send along:
+    /// most outputs have no other.
     fn keep_output(&mut self, fence: Fence, frames: &Frames) -> Result<Option<Statement>, Fault> {
         let schema = &self.server().address.schema;
         let add = format!("INSERT INTO {schema}.output (fence, part, frames) VALUES ($1, $2, $3)");
@@ -190,6 +191,7 @@ impl Transaction<'_> {
             if let Some((add, values)) = last.replace((add.clone(), values)) {
                 self.rows(&add, &values)?;
             }
+            self.take_time();
         }
         Ok(last)
     }

@@ -33,23 +33,21 @@ impl PostgresShelf {
         if parts == 1 {
             return Ok(Some(Frames::Bytes(frames)));
         }
-        self.read_parts(fence, deadline)
+        self.read_parts(fence)
     }
 
     /// Reads an output of many parts into a file. It may go meanwhile: all of it is read
-    /// as it was at one moment.
-    fn read_parts(
-        &mut self,
-        fence: Fence,
-        deadline: std::time::Instant,
-    ) -> Result<Option<Frames>, Fault> {
+    /// as it was at one moment. Each part has all the time that a call has.
+    fn read_parts(&mut self, fence: Fence) -> Result<Option<Frames>, Fault> {
         let unwritten = |why: std::io::Error| Fault::Said(unreadable(&why));
         let mut file = Spool::Unnamed.create().map_err(unwritten)?;
         let schema = &self.server.address.schema;
         let next = format!("SELECT frames FROM {schema}.output WHERE fence = $1 AND part = $2");
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let deadline = self.server.deadline();
         let mut transaction = Transaction::begin(&mut self.server, deadline, begin)?;
         for part in 0.. {
+            transaction.take_time();
             let found = transaction.rows(&next, &[int8(fence.0), int4(part)])?;
             let Some(row) = found.first() else { break };
             file.write_all(Reader::at(row, 0).next()?).map_err(unwritten)?;

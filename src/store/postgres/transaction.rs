@@ -90,9 +90,14 @@ impl<'a> Transaction<'a> {
         self.server
     }
 
-    /// When it has to be over.
+    /// When it has to be over, or the part of it that is under way.
     pub(super) fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    /// What comes next has all the time that a call has: an output is as long as it is.
+    pub(super) fn take_time(&mut self) {
+        self.deadline = self.server.deadline();
     }
 
     /// Runs statements that have no values.

@@ -3,12 +3,15 @@
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use doubletap::claim::fence::Fence;
 use doubletap::store::{Frames, Owned, Store as _};
 
 use crate::postgres::people::{LIMIT, database, fresh, recorded, request, store, with_output, won};
 use crate::support::servers::Postgres;
+
+const MIB: u32 = 1 << 20;
 
 fn kept(url: &str, frames: Option<Frames>) -> Fence {
     let mut store = store(url, LIMIT);
@@ -69,7 +72,7 @@ fn a_large_one_comes_back_in_a_file_and_goes_with_its_attempt() {
     let _ = store.forget(&key, doubletap::store::Force::No, &mut nobody).unwrap();
     let sweep = doubletap::store::Sweep {
         namespace: None,
-        older_than: std::time::Duration::ZERO,
+        older_than: Duration::ZERO,
         promised: doubletap::store::Promised::Spared,
         unlooked: doubletap::store::Unlooked::Included,
         mode: doubletap::store::SweepMode::Remove,
@@ -79,4 +82,31 @@ fn a_large_one_comes_back_in_a_file_and_goes_with_its_attempt() {
         let left = "SELECT count(*) FROM doubletap.output";
         Postgres::shared().sql(database(&url), left).trim() == "0"
     });
+}
+
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn one_that_takes_longer_than_a_call_may_passes_part_by_part() {
+    let url = fresh();
+    let relay = Postgres::shared().relay();
+    // A call may take as long as four of six parts.
+    relay.slow_down(2 * MIB);
+    let limit = Duration::from_secs(2);
+    let mut store = store(&format!("{}?sslmode=disable", relay.url(&url)), LIMIT);
+    let claim = won(&mut store, &request("key", 1));
+    store.wait_at_most(limit);
+    let fence = claim.attempt().fence;
+    let bytes: Vec<u8> = (0..6 * MIB / 4).flat_map(u32::to_le_bytes).collect();
+    let end = with_output(Frames::Bytes(bytes.clone()), recorded());
+    let began = Instant::now();
+    assert_eq!(store.complete(claim, &end).unwrap(), Owned::Yes);
+    assert!(began.elapsed() > limit, "{:?}", began.elapsed());
+    let began = Instant::now();
+    let Some(Frames::File(found, length)) = store.output(fence).unwrap() else {
+        panic!("it is in no file")
+    };
+    assert!(began.elapsed() > limit, "{:?}", began.elapsed());
+    let mut read = vec![0; usize::try_from(length).unwrap()];
+    found.read_exact_at(&mut read, 0).unwrap();
+    assert!(read == bytes);
 }

@@ -6,6 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
+use std::time::Duration;
 
 /// A relay. Dropping it breaks what goes through it.
 pub(crate) struct Relay {
@@ -17,6 +18,8 @@ pub(crate) struct Relay {
 struct State {
     connections: Vec<Connection>,
     handshakes: Handshakes,
+    /// How many bytes a second pass in either direction.
+    speed: Option<u32>,
     is_gone: bool,
 }
 
@@ -47,13 +50,13 @@ impl Relay {
         let relayed = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let (handshakes, is_gone) = {
+                let handshakes = {
                     let state = lock(&relayed);
-                    (state.handshakes, state.is_gone)
+                    if state.is_gone {
+                        return;
+                    }
+                    state.handshakes
                 };
-                if is_gone {
-                    return;
-                }
                 if handshakes != Handshakes::Passed {
                     let _ = break_handshake(client, handshakes);
                 } else if let Ok(server) = TcpStream::connect(("127.0.0.1", server)) {
@@ -77,6 +80,11 @@ impl Relay {
         for connection in &lock(&self.state).connections {
             connection.keeps_answers.store(true, Ordering::SeqCst);
         }
+    }
+
+    /// Has so many bytes a second pass in either direction, on connections to come.
+    pub(crate) fn slow_down(&self, speed: u32) {
+        lock(&self.state).speed = Some(speed);
     }
 
     /// Breaks the connections that there are.
@@ -125,15 +133,22 @@ fn join(client: TcpStream, server: TcpStream, state: &Mutex<State>) {
         ends: [again(&client), again(&server)],
         keeps_answers: Arc::clone(&keeps_answers),
     };
-    lock(state).connections.push(connection);
+    let speed = {
+        let mut state = lock(state);
+        state.connections.push(connection);
+        state.speed
+    };
     let (asking, answering) = (again(&client), again(&server));
-    thread::spawn(move || pass(asking, answering, &AtomicBool::new(false)));
-    thread::spawn(move || pass(server, client, &keeps_answers));
+    thread::spawn(move || pass(asking, answering, &AtomicBool::new(false), speed));
+    thread::spawn(move || pass(server, client, &keeps_answers, speed));
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, keeps: &AtomicBool) {
+fn pass(mut from: TcpStream, mut to: TcpStream, keeps: &AtomicBool, speed: Option<u32>) {
     let (mut kept, mut buffer) = (Vec::new(), vec![0; 16 << 10]);
     while let Ok(length @ 1..) = from.read(&mut buffer) {
+        if let (Some(speed), Ok(length)) = (speed, u32::try_from(length)) {
+            thread::sleep(Duration::from_secs(1) * length / speed);
+        }
         kept.extend_from_slice(&buffer[..length]);
         if !keeps.load(Ordering::SeqCst) && to.write_all(&std::mem::take(&mut kept)).is_err() {
             break;
