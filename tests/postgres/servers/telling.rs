@@ -121,6 +121,25 @@ fn through_a_pooler_all_works_and_nothing_is_heard() {
 }
 
 #[test]
+#[ignore = "needs postgresql, openssl and pgbouncer: cargo test --features full -- --ignored servers::"]
+fn through_a_pooler_nobodys_connection_is_left_listening() {
+    let server = Postgres::shared();
+    let pooler = server.pooler();
+    let url = pooler.url(&fresh());
+    let mut waiter = shelf(&url, LIMIT);
+    let left = || {
+        let listening = "SELECT count(*) FROM pg_listening_channels()";
+        server.sql_at(&url, listening).trim().to_owned()
+    };
+    for _ in 0..3 {
+        assert!(!waiter.watch(&subject(Kind::Once, "key"), Box::new(|| ())));
+        assert_eq!(left(), "0");
+    }
+    drop(waiter);
+    assert_eq!(left(), "0");
+}
+
+#[test]
 #[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
 fn whoever_watches_no_more_leaves_nothing_behind() {
     let server = Postgres::start();

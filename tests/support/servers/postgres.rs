@@ -121,6 +121,15 @@ impl Postgres {
         answer(&words)
     }
 
+    /// The same, of the database at a URL.
+    #[cfg(feature = "postgres")]
+    #[track_caller]
+    pub(crate) fn sql_at(&self, url: &str, text: &str) -> String {
+        let mut words = self.psql();
+        words.extend(["--command", text, url].map(OsString::from));
+        answer(&words)
+    }
+
     /// The words that start a `psql` which prints as [`Self::sql`] does.
     pub(crate) fn psql(&self) -> Vec<OsString> {
         let mut words = vec![self.programs.join("psql").into()];
