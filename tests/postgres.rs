@@ -12,6 +12,7 @@ mod servers {
     mod access;
     mod breaking;
     mod chains;
+    mod examining;
     mod lasting;
     mod outputs;
     mod racing;

@@ -26,6 +26,7 @@ mod tls;
 mod transaction;
 mod url;
 mod walking;
+mod windows;
 
 use std::time::{Duration, Instant};
 
@@ -178,12 +179,7 @@ impl Shelf for PostgresShelf {
     }
 
     fn longest_lease(&mut self) -> Result<Duration, StoreError> {
-        let statement = format!(
-            "SELECT max(lease_ms) FROM {}.attempt WHERE kind <> 'lease' OR state = 'running'",
-            self.server.address.schema
-        );
-        let ms = self.number(&statement, &[]).map_err(|fault| self.server.told(&fault))?;
-        Ok(Duration::from_millis(ms.unsigned_abs()))
+        self.longest().map_err(|fault| self.server.told(&fault))
     }
 
     fn sizes(&mut self) -> Result<Sizes, StoreError> {

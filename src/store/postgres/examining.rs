@@ -10,8 +10,13 @@ use super::failure::Fault;
 use super::rows::{Reader, Value};
 use super::schema::NEWEST;
 use super::setting_up;
+use super::transaction::rows_in_time;
+use crate::claim::duration::for_people;
 use crate::store::Finding;
 use crate::text::quote;
+
+/// More than so many records that have lost something are as bad as all of them.
+const ENOUGH: usize = 100;
 
 /// The oldest server that all statements are known to work on.
 const OLDEST: i64 = 120_000;
@@ -38,8 +43,7 @@ impl PostgresShelf {
     }
 
     fn texts(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Vec<String>>, Fault> {
-        let deadline = self.server.deadline();
-        let rows = self.server.rows(deadline, statement, values)?;
+        let rows = rows_in_time(&mut self.server, "", statement, values)?;
         let rows = rows.iter().map(|row| {
             let mut from = Reader::at(row, 0);
             let texts = row.columns().iter().map(|_| Ok(from.next::<Option<String>>()?));
@@ -87,7 +91,13 @@ impl PostgresShelf {
             self.server.address.schema
         );
         let mut kinds: BTreeMap<std::cmp::Reverse<String>, Vec<String>> = BTreeMap::new();
-        for row in self.texts(&statement, &[])? {
+        let rows = match self.texts(&statement, &[]) {
+            Err(fault) if fault.is_of_time() => {
+                return Ok(Finding::ok("rows", self.estimate("attempt")?));
+            }
+            rows => rows?,
+        };
+        for row in rows {
             if let [kind, state, count] = &*row {
                 let told = kinds.entry(std::cmp::Reverse(kind.clone())).or_default();
                 told.push(format!("{count} {state}"));
@@ -99,28 +109,54 @@ impl PostgresShelf {
         Ok(Finding::ok("rows", if told.is_empty() { "none".to_owned() } else { told }))
     }
 
+    /// What is said of a table that is too large to be looked at row by row: its server
+    /// estimates now and then how many rows it has.
+    fn estimate(&mut self, table: &str) -> Result<String, Fault> {
+        let [number] = self.words(&format!(
+            "SELECT greatest(reltuples, 0)::bigint::text FROM pg_class WHERE oid = {}",
+            self.table(table)
+        ))?;
+        let about = if number == "0" { "very many".to_owned() } else { format!("about {number}") };
+        Ok(format!("{about}, too many to be counted within {}", for_people(self.server.limit)))
+    }
+
+    /// A table, as a value.
+    fn table(&self, name: &str) -> String {
+        format!("'{}.{name}'::regclass", self.server.address.schema.replace('\'', "''"))
+    }
+
     /// Outputs that are gone of records that are there, and those of nobody.
     fn examine_outputs(&mut self) -> Result<Finding, Fault> {
+        let schema = &self.server.address.schema;
+        let lost = format!(
+            "SELECT namespace, key FROM {schema}.attempt AS record
+            WHERE state = 'done' AND kind = 'once' AND output_bytes IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM {schema}.output WHERE fence = record.fence)
+            LIMIT {ENOUGH}"
+        );
+        match self.look_for_outputs(&lost) {
+            Err(fault) if fault.is_of_time() => {
+                Ok(Finding::note("outputs", self.estimate("output")?, lost))
+            }
+            found => found,
+        }
+    }
+
+    fn look_for_outputs(&mut self, lost: &str) -> Result<Finding, Fault> {
+        let lost = self.texts(lost, &[])?;
         let schema = self.server.address.schema.clone();
-        let lost = self.texts(
-            &format!(
-                "SELECT namespace, key FROM {schema}.attempt AS record
-                WHERE state = 'done' AND kind = 'once' AND output_bytes IS NOT NULL
-                AND NOT EXISTS (SELECT 1 FROM {schema}.output WHERE fence = record.fence)"
-            ),
-            &[],
-        )?;
         let [kept, strays] = self.words(&format!(
             "SELECT count(*)::text, (count(*) FILTER (WHERE NOT EXISTS
                 (SELECT 1 FROM {schema}.attempt WHERE fence = kept.fence)))::text
             FROM {schema}.output AS kept WHERE part = 0"
         ))?;
+        let or_more = if lost.len() < ENOUGH { "" } else { " or more" };
         let option = &self.server.address.option;
         Ok(match lost.first().map(Vec::as_slice) {
             Some([namespace, key]) => Finding::bad(
                 "outputs",
                 format!(
-                    "{kept} are kept; {} records have lost theirs, the first {key}",
+                    "{kept} are kept; {}{or_more} records have lost theirs, one of them {key}",
                     lost.len()
                 ),
                 format!(
@@ -187,12 +223,31 @@ impl PostgresShelf {
     }
 
     fn examine_replication(&mut self) -> Result<Finding, Fault> {
-        let [names, replicas] = self.words(
-            "SELECT current_setting('synchronous_standby_names'),
-                (SELECT count(*) FROM pg_stat_replication)::text",
+        let [names, replicas, hidden, waited_for] = self.words(
+            "SELECT current_setting('synchronous_standby_names'), count(*)::text,
+                (count(*) FILTER (WHERE sync_state IS NULL))::text,
+                (count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')))::text
+            FROM pg_stat_replication",
         )?;
-        Ok(if !names.is_empty() {
+        let needed = needed(&names);
+        Ok(if !names.is_empty() && waited_for.parse().is_ok_and(|there: usize| there >= needed) {
             Finding::ok("replication", format!("a commit waits for {names}"))
+        } else if !names.is_empty() && hidden != "0" {
+            Finding::note(
+                "replication",
+                format!(
+                    "a commit waits for {names}, and this role may not see whether they are there"
+                ),
+                format!("GRANT pg_read_all_stats TO {}", self.server.address.role()),
+            )
+        } else if !names.is_empty() {
+            Finding::bad(
+                "replication",
+                format!(
+                    "a commit waits for {names}, of which {waited_for} are there, and {needed} must be: whatever is recorded waits for ever"
+                ),
+                "start the standby again, or take it out of synchronous_standby_names in postgresql.conf",
+            )
         } else if replicas == "0" {
             Finding::ok("replication", "there is no replica")
         } else {
@@ -207,8 +262,7 @@ impl PostgresShelf {
     }
 
     fn examine_collation(&mut self) -> Result<Finding, Fault> {
-        let table =
-            format!("'{}.attempt'::regclass", self.server.address.schema.replace('\'', "''"));
+        let table = self.table("attempt");
         let [others, encoding] = self.words(&format!(
             "SELECT (SELECT coalesce(string_agg(attname, ', '), '') FROM pg_attribute
                 JOIN pg_collation ON pg_collation.oid = attcollation
@@ -245,5 +299,31 @@ impl PostgresShelf {
                 "add sslmode=verify-full to the URL",
             ),
         })
+    }
+}
+
+/// How many standbys a commit waits for: `FIRST 2 (a, b)`, `ANY 2 (a, b)`, `2 (a, b)`, and of
+/// names alone for one.
+fn needed(names: &str) -> usize {
+    let number = names.split_once('(').and_then(|(before, _)| before.split_whitespace().last());
+    number.and_then(|number| number.parse().ok()).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_standbys_are_needed_as_the_setting_says() {
+        for (names, number) in [
+            ("one", 1),
+            ("one, other", 1),
+            ("*", 1),
+            ("FIRST 2 (one, other)", 2),
+            ("any 3(one, other, third)", 3),
+            ("2 (one, other)", 2),
+        ] {
+            assert_eq!(needed(names), number, "{names}");
+        }
     }
 }

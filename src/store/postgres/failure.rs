@@ -112,6 +112,12 @@ impl Fault {
         error.code().is_none() && self.is_of_the_way() && !cause.is_some_and(broke)
     }
 
+    /// Whether it would have taken longer than it may.
+    pub(super) fn is_of_time(&self) -> bool {
+        matches!(self, Self::Late)
+            || self.code().is_some_and(|code| *code == SqlState::QUERY_CANCELED)
+    }
+
     /// Whether a right is missing.
     pub(super) fn is_forbidden(&self) -> bool {
         self.code().is_some_and(|code| *code == SqlState::INSUFFICIENT_PRIVILEGE)

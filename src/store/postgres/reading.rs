@@ -9,8 +9,7 @@ use super::schema::{CLOCK, UNSETTLED};
 use crate::claim::attempt::Attempt;
 use crate::claim::fence::Fence;
 use crate::claim::id::Token;
-use crate::claim::key::{Kind, Namespace, Subject};
-use crate::claim::time::WallMs;
+use crate::claim::key::{Kind, Subject};
 use crate::store::row;
 use crate::store::shelf::{Depth, Page, Parent, Wanted, time_of_server};
 
@@ -192,32 +191,5 @@ impl PostgresShelf {
         let rows = self.server.rows(deadline, statement, values)?;
         let number = rows.first().map(|row| Reader::at(row, 0).next::<Option<i64>>());
         Ok(number.transpose()?.flatten().unwrap_or(0))
-    }
-
-    pub(super) fn ended(
-        &mut self,
-        (horizon, after): (WallMs, Fence),
-        namespace: Option<&Namespace>,
-        at_most: usize,
-    ) -> Result<Vec<(Fence, Subject)>, Fault> {
-        let schema = &self.server.address.schema;
-        let statement = format!(
-            "SELECT fence, kind, namespace, key FROM {schema}.attempt
-            WHERE fence > $1 AND kind = 'once' AND ended_ms < $2
-            AND ($3::text IS NULL OR namespace = $3) ORDER BY fence LIMIT $4"
-        );
-        let deadline = self.server.deadline();
-        let asked = [
-            int8(after.0),
-            int8(horizon.0),
-            text(namespace.map(Namespace::as_str)),
-            int8(i64::try_from(at_most).unwrap_or(i64::MAX)),
-        ];
-        let rows = self.server.rows(deadline, &statement, &asked)?;
-        let ended = rows.iter().map(|row| {
-            let mut from = Reader::at(row, 0);
-            Ok((Fence(from.next()?), from.subject()?))
-        });
-        ended.collect()
     }
 }

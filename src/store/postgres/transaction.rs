@@ -156,6 +156,31 @@ impl Drop for Transaction<'_> {
     }
 }
 
+/// Asks for rows that it may take long to find. When a call may last no longer, the server
+/// gives it up too: it would go on for nobody. `settings` are for this question alone.
+pub(super) fn rows_in_time(
+    server: &mut Server,
+    settings: &str,
+    statement: &str,
+    values: &[Value],
+) -> Result<Vec<Row>, Fault> {
+    let deadline = server.deadline();
+    let was_connected = server.is_connected();
+    let mut ask = || {
+        let mut transaction = Transaction::open(&mut *server, deadline)?;
+        let limit = left_ms(deadline);
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY;
+            SET LOCAL statement_timeout = {limit};{settings}"
+        );
+        transaction.begin_with(&begin, statement, values)
+    };
+    match ask() {
+        Err(fault) if was_connected && fault.is_broken_connection() => ask(),
+        other => other,
+    }
+}
+
 /// The milliseconds until a deadline, as PostgreSQL takes a limit: 0 would be none. The
 /// server gives up a little earlier than we do, so that it can still say why.
 pub(super) fn left_ms(deadline: Instant) -> i64 {

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nix::sys::signal::Signal;
 
 use super::authority::{AUTHORITY, CERTIFICATE, KEY, certify};
+#[cfg(feature = "postgres")]
+use super::keeper::KILL;
 use super::keeper::{Home, Keeper};
 use super::place::{Place, free_port};
 use super::pooler::Pooler;
@@ -36,6 +38,13 @@ pub(crate) struct Postgres {
     place: Place,
     port: u16,
     made: AtomicU32,
+}
+
+/// What receives all that a server writes. Dropping it ends it.
+#[cfg(feature = "postgres")]
+pub(crate) struct Receiver {
+    /// Held, not read: it ends the process.
+    _keeper: Keeper,
 }
 
 impl Postgres {
@@ -101,6 +110,28 @@ impl Postgres {
     #[track_caller]
     pub(crate) fn pooler(&self) -> Pooler {
         Pooler::start(self.keeper.folder(), self.port)
+    }
+
+    /// Starts what receives all that the server writes, as a standby of this name does.
+    #[cfg(feature = "postgres")]
+    #[track_caller]
+    pub(crate) fn receiver(&self, name: &str) -> Receiver {
+        let home = Home::of(&["postgres", "nobody"]);
+        let (socket, port) = (self.keeper.folder().display(), self.port);
+        let server =
+            format!("host={socket} port={port} user={} application_name={name}", Self::USER);
+        let receive = [
+            self.programs.join("pg_receivewal").into(),
+            "--synchronous".into(),
+            "--directory".into(),
+            home.path().into(),
+            "--dbname".into(),
+            server.into(),
+        ];
+        let words = [home.through(), receive.to_vec()].concat();
+        let mut keeper = Keeper::new(home, KILL, &words);
+        keeper.start(|_| true);
+        Receiver { _keeper: keeper }
     }
 
     /// Starts a relay in front of the server.
