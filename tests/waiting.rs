@@ -22,6 +22,26 @@ fn a_waiter_is_given_what_the_awaited_attempt_gave() {
 }
 
 #[test]
+fn a_waiter_that_comes_when_the_failure_has_let_go_of_its_output_is_given_the_newest() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    scene.behave("read x <gate; echo first; exit 3");
+    let holder = scene.begun(scene.attempt("k").stdout("first\n").status(3));
+    let waiter = scene.attempt("k -q -w forever").stdout("fourth\n").status(6).spawn();
+    scene.await_waiters(1);
+    waiter.signal(Signal::SIGSTOP);
+    gate.open();
+    holder.finish();
+    for (status, word) in [(4, "second"), (5, "third"), (6, "fourth")] {
+        scene.behave(&format!("echo {word}; exit {status}"));
+        scene.attempt("k").any_stdout().status(status).run();
+    }
+    waiter.signal(Signal::SIGCONT);
+    waiter.finish();
+    assert_eq!(scene.runs(), 4);
+}
+
+#[test]
 fn the_default_and_nonblock_do_not_wait() {
     let scene = Scene::new();
     let mut gate = scene.gate();

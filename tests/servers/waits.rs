@@ -8,6 +8,7 @@ use crate::support::{Signal, finished, until};
 every_server!(
     many_callers_of_one_key_come_to_one_run,
     a_waiter_is_woken_by_the_end_of_what_it_waits_for,
+    a_waiter_that_comes_too_late_for_a_failure_is_given_the_newest,
     a_signal_ends_a_wait_at_once,
     a_wait_that_runs_out_is_busy,
     a_waiter_takes_over_when_the_lease_of_a_dead_holder_is_over,
@@ -38,6 +39,26 @@ fn a_waiter_is_woken_by_the_end_of_what_it_waits_for<E: Engine>() {
     let took = ends.elapsed();
     assert!(took < Duration::from_millis(400), "it was told after {took:?}");
     assert_eq!(scene.runs(), 1);
+}
+
+fn a_waiter_that_comes_too_late_for_a_failure_is_given_the_newest<E: Engine>() {
+    let scene = E::shared().scene();
+    let mut gate = scene.gate();
+    scene.behave("read x <gate; echo first; exit 3");
+    let holder = scene.begun(scene.attempt("k").stdout("first\n").status(3));
+    let call = scene.attempt("k -v -w forever").stdout("third\n").any_stderr().status(5);
+    let waiter = call.spawn();
+    until("it waits", || !waiter.stderr_so_far().is_empty());
+    waiter.signal(Signal::SIGSTOP);
+    gate.open();
+    holder.finish();
+    for (status, word) in [(4, "second"), (5, "third")] {
+        scene.behave(&format!("echo {word}; exit {status}"));
+        scene.attempt("k").any_stdout().status(status).run();
+    }
+    waiter.signal(Signal::SIGCONT);
+    waiter.finish();
+    assert_eq!(scene.runs(), 3);
 }
 
 fn a_signal_ends_a_wait_at_once<E: Engine>() {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::claim::attempt::{Attempt, State};
+use crate::claim::attempt::{Attempt, Extent, OutputSummary, State};
 use crate::claim::decide::{Busy, BusyWhy, Request, Rerun, Seen, Terms};
 use crate::claim::duration::Limit;
 use crate::claim::fence::Fence;
@@ -100,12 +100,21 @@ impl Waiting {
         if rerun {
             return Ok(None);
         }
-        let chain = store.chain(&request.subject)?;
-        Ok(chain.into_iter().find(|attempt| {
-            (attempt.fence, attempt.token) == (fence, token)
-                && matches!(attempt.state, State::Done | State::Failed)
-                && attempt.outcome().is_some()
-        }))
+        let mut chain = store.chain(&request.subject)?;
+        let has_given = |attempt: &Attempt| {
+            matches!(attempt.state, State::Done | State::Failed) && attempt.outcome().is_some()
+        };
+        let is_awaited = |attempt: &Attempt| (attempt.fence, attempt.token) == (fence, token);
+        let Some(at) = chain.iter().position(|a| is_awaited(a) && has_given(a)) else {
+            return Ok(None);
+        };
+        // A failure keeps its output until two more have followed it. Whoever comes so late
+        // is given the newest.
+        let operation = chain[at].operation;
+        let is_newest = |attempt: &Attempt| attempt.operation == operation && has_given(attempt);
+        let newest = || chain.iter().position(is_newest);
+        let at = if has_let_go_of_output(&chain[at]) { newest().unwrap_or(at) } else { at };
+        Ok(Some(chain.swap_remove(at)))
     }
 
     /// Whether a wait has begun and is not over.
@@ -295,6 +304,12 @@ impl<R> Call<'_, R> {
         let by_ancestor = || attempt.tie != Tie::Time && is_here() && ancestors::include(holder);
         attempt.state == State::Running && (held_above().contains(&attempt.token) || by_ancestor())
     }
+}
+
+/// Whether nothing is left of what a failure printed.
+fn has_let_go_of_output(attempt: &Attempt) -> bool {
+    let gone = OutputSummary { bytes: 0, extent: Extent::Truncated };
+    attempt.state == State::Failed && attempt.output() == Some(gone)
 }
 
 fn lock(fences: &Mutex<Vec<Fence>>) -> MutexGuard<'_, Vec<Fence>> {
