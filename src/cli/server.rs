@@ -9,7 +9,7 @@ pub struct ServerArgs {
     #[arg(long, global = true)]
     pub auto_setup: bool,
 
-    /// Have so many replicas of a Redis store acknowledge what is recorded [default: 0]
+    /// Have so many replicas of a Redis acknowledge each claim, renewal and record [default: 0]
     #[cfg(feature = "redis")]
     #[arg(long, global = true, env = "DOUBLETAP_REDIS_WAIT", value_name = "N")]
     pub redis_wait: Option<u32>,
