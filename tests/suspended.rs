@@ -9,17 +9,23 @@ use crate::support::{Running, Scene, Signal, until};
 /// Longer than the shortest lease there is.
 const PAST_THE_LEASE: Duration = Duration::from_millis(2600);
 
-/// Sends a signal to the wrapper and to its command's group.
-fn both(scene: &Scene, holder: &Running, signal: Signal) {
-    holder.signal(signal);
+/// Sends a signal to the group of the command.
+fn signal_group(scene: &Scene, signal: Signal) {
     let group = nix::unistd::Pid::from_raw(-scene.command_pid());
     nix::sys::signal::kill(group, signal).unwrap();
+}
+
+/// Wakes both up, the command first: its wrapper may end it as soon as it is awake.
+fn wake(scene: &Scene, holder: &Running) {
+    signal_group(scene, Signal::SIGCONT);
+    holder.signal(Signal::SIGCONT);
 }
 
 /// Puts both to sleep, and waits until they are.
 #[track_caller]
 fn put_to_sleep(scene: &Scene, holder: &Running) {
-    both(scene, holder, Signal::SIGSTOP);
+    holder.signal(Signal::SIGSTOP);
+    signal_group(scene, Signal::SIGSTOP);
     for pid in [holder.pid(), scene.command_pid()] {
         until("both have stopped", || state(pid) == Some('T'));
     }
@@ -39,7 +45,7 @@ fn a_key_is_busy_while_its_holder_sleeps_and_the_run_goes_on_when_it_wakes() {
     });
     assert_eq!(scene.lease_end("k"), ends, "nobody renews in his sleep");
 
-    both(&scene, &holder, Signal::SIGCONT);
+    wake(&scene, &holder);
     until("it is renewed", || scene.lease_end("k") > ends);
     gate.open();
     holder.finish();
@@ -55,7 +61,7 @@ fn a_name_that_nobody_took_meanwhile_is_held_on() {
     put_to_sleep(&scene, &holder);
     let ends = scene.lease_end("n");
     until("its time is over", || scene.lease_state("n") == "expired");
-    both(&scene, &holder, Signal::SIGCONT);
+    wake(&scene, &holder);
     until("it is renewed", || scene.lease_end("n") > ends);
     scene.held("n -q").status(75).run();
     gate.open();
@@ -92,7 +98,7 @@ fn the_time_for_which_both_are_stopped_counts_for_a_timeout() {
     let asleep = Instant::now();
     until("the timeout is over", || asleep.elapsed() > Duration::from_secs(3));
     let awake = Instant::now();
-    both(&scene, &holder, Signal::SIGCONT);
+    wake(&scene, &holder);
     holder.finish();
     assert!(awake.elapsed() < Duration::from_secs(2), "it had {:?} more", awake.elapsed());
     assert_eq!(scene.runs(), 1);
