@@ -2,7 +2,7 @@
 //!
 //! `start` comes before everything, `clock` and `host` say when and where we are,
 //! `live` and `group` who is alive, `launch` and `supervise` run a command, `capture`
-//! and `source` hand on what it writes, `recorder` and `frames` keep it, `drain` reads
+//! and `source` hand on what it writes, `held_back` has the end of it wait, `recorder` and `frames` keep it, `drain` reads
 //! on for a daemon, `detached` leaves a last thing to a process that nobody waits for,
 //! `stdin` reads what a command is fed, `becoming` leaves everything to the command,
 //! and `herd` lets many go at once. Nothing in here knows which store there is.
@@ -18,6 +18,7 @@ pub mod detached;
 mod drain;
 pub mod frames;
 pub mod group;
+pub mod held_back;
 pub mod herd;
 pub mod host;
 pub mod launch;

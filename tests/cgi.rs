@@ -13,6 +13,7 @@ mod keys;
 mod passing;
 mod scope;
 mod servers;
+mod whole;
 
 use crate::support::{Call, Done, Scene, input_of};
 

@@ -8,6 +8,7 @@
 pub mod key_syntax;
 pub mod randomness;
 pub mod response;
+pub mod restraint;
 pub mod scope;
 pub mod statuses;
 

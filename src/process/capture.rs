@@ -13,8 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::claim::http::restraint::Restraint;
+
 use super::drain;
 use super::frames::Stream;
+use super::held_back::HeldBack;
 use super::launch::Pipes;
 use super::raw::share_one_heap;
 use super::recorder::{Recorder, Recording};
@@ -38,6 +41,8 @@ pub struct Captured {
     pub recording: Recording,
     /// Whether it was handed on.
     pub delivery: Delivery,
+    /// What is still to be handed on.
+    pub held_back: HeldBack,
 }
 
 /// What reads a command's pipes.
@@ -91,6 +96,14 @@ impl Pump {
         if let Some(work) = &mut self.inline {
             work.out.hang_up = HangUp::ChangesNothing;
             work.err.hang_up = HangUp::ChangesNothing;
+        }
+    }
+
+    /// Keeps back what would let a server take an answer for whole before its end is on
+    /// record.
+    pub fn hold_the_end_back(&mut self) {
+        if let Some(work) = &mut self.inline {
+            work.out.restraint = Some(Restraint::default());
         }
     }
 
@@ -162,7 +175,13 @@ impl Pump {
         if progress == Progress::Under {
             recorder.mark_truncated();
         }
-        Some(Captured { recording: recorder.finish(), delivery: self.shared.delivery() })
+        // Nothing can be added behind what somebody does not read.
+        let held_back = match progress {
+            Progress::Done => self.shared.take_held_back(),
+            Progress::Under => HeldBack::default(),
+        };
+        let recording = recorder.finish();
+        Some(Captured { recording, delivery: self.shared.delivery(), held_back })
     }
 }
 

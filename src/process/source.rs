@@ -9,13 +9,16 @@ use std::sync::{Mutex, PoisonError};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::claim::http::restraint::Restraint;
+
 use super::frames::Stream;
+use super::held_back::HeldBack;
 use super::raw::waiting_bytes;
 use super::recorder::Recorder;
 
 /// What a descriptor that is ready takes without making its writer wait
 /// (`PIPE_BUF` of `pipe(7)`).
-const AT_ONCE: usize = 4096;
+pub(super) const AT_ONCE: usize = 4096;
 
 /// What became of our own standard output and standard error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,11 +30,23 @@ pub enum Delivery {
     Failed(String),
 }
 
+impl Delivery {
+    /// What became of it together with what came later.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        match self {
+            Self::Complete => later,
+            Self::Failed(_) => self,
+        }
+    }
+}
+
 /// What both streams of a command come to.
 pub(super) struct Shared {
     /// Gone once the recording was ended.
     recorder: Mutex<Option<Recorder>>,
     delivery: Mutex<Delivery>,
+    held_back: Mutex<HeldBack>,
     /// Apart from the rest: whoever owns the command asks for it, and must not
     /// wait for a spool that is being written.
     is_done: AtomicBool,
@@ -51,6 +66,7 @@ impl Shared {
         Self {
             recorder: Mutex::new(Some(recorder)),
             delivery: Mutex::new(Delivery::Complete),
+            held_back: Mutex::default(),
             is_done: AtomicBool::new(false),
         }
     }
@@ -72,6 +88,18 @@ impl Shared {
     fn delivery_failed(&self, why: &io::Error) {
         *self.delivery.lock().unwrap_or_else(PoisonError::into_inner) =
             Delivery::Failed(why.to_string());
+    }
+
+    /// What is still to be handed on, for whoever does that now.
+    pub(super) fn take_held_back(&self) -> HeldBack {
+        std::mem::take(&mut *self.held_back.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn hold_back(&self, bytes: &[u8]) {
+        let held = self.held_back.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+        if let Err(why) = held {
+            self.delivery_failed(&why);
+        }
     }
 
     pub(super) fn progress(&self) -> Progress {
@@ -98,6 +126,8 @@ pub(super) struct Source {
     pub(super) pipe: Option<File>,
     target: Option<File>,
     pub(super) hang_up: HangUp,
+    /// What must wait for the end of the command, if anything must.
+    pub(super) restraint: Option<Restraint>,
     /// Read and recorded, and still to be handed on.
     pub(super) pending: Vec<u8>,
     /// What the command had written when it ended, and is still to be read:
@@ -116,8 +146,15 @@ impl Source {
     pub(super) fn new(stream: Stream, pipe: OwnedFd, target: BorrowedFd<'_>) -> io::Result<Self> {
         let target = File::from(target.try_clone_to_owned()?);
         let (pipe, target) = (Some(pipe.into()), Some(target));
-        let hang_up = HangUp::ClosesPipe;
-        Ok(Self { stream, pipe, target, hang_up, pending: Vec::new(), owed: 0 })
+        Ok(Self {
+            stream,
+            pipe,
+            target,
+            hang_up: HangUp::ClosesPipe,
+            restraint: None,
+            pending: Vec::new(),
+            owed: 0,
+        })
     }
 
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
@@ -156,8 +193,11 @@ impl Source {
 
     pub(super) fn hand_on(&mut self, shared: &Shared, bytes: &[u8]) {
         let Some(target) = &mut self.target else { return };
+        let now = self.restraint.as_mut().map_or(bytes.len(), |it| it.admit(bytes));
+        let (bytes, later) = bytes.split_at(now);
         match write_all(target, bytes) {
-            Ok(()) => {}
+            Ok(()) if later.is_empty() => {}
+            Ok(()) => shared.hold_back(later),
             Err(why) if has_left(&why) => {
                 self.target = None;
                 if self.hang_up == HangUp::ClosesPipe {

@@ -37,7 +37,7 @@ const CLEARING: Duration = Duration::from_secs(10);
 
 /// How long a reader that does not read is waited for once a command has ended that
 /// was told to, or was stopped: without us nobody would wait.
-const LINGER: Duration = Duration::from_secs(3);
+pub const LINGER: Duration = Duration::from_secs(3);
 
 /// The pause between two looks at who is left of a stopped command.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);

@@ -297,6 +297,29 @@ fn a_client_that_hangs_up_gets_the_answer_when_it_comes_again(site: &Site) {
     assert!(site.answer(site.post(KEY, "x")).is_replayed());
 }
 
+fn a_handler_that_says_how_long_its_answer_is_has_time_to_end(site: &Site) {
+    let answers = [
+        (r"Content-Length: 4\r\n", "done"),
+        (r"Content-Length: 4\r\n", "done and more"),
+        (r"Content-Length: 40\r\n", "done"),
+        (r"Content-Length: 0\r\n", ""),
+        (r"Status: 204\r\n", ""),
+    ];
+    for (number, (says, body)) in answers.into_iter().enumerate() {
+        let work = "sleep 0.3; echo late >&2; sleep 0.1; echo effect >>effects";
+        let answer = format!(r"printf 'Content-Type: text/plain\r\n{says}\r\n{body}'");
+        site.scene.behave(&format!("{answer}; {work}"));
+        for again in [false, true] {
+            // Who gets less than was said notices.
+            let answer = site.answer(site.post(&format!("key-{number}"), "x").unchecked());
+            assert_eq!(answer.is_replayed(), again, "{says}, {body:?}: {}", answer.head);
+            assert!(body.starts_with(&answer.text()), "{says}: {}", answer.text());
+        }
+        assert_eq!(site.scene.runs(), number + 1);
+        assert_eq!(site.scene.read("effects").lines().count(), number + 1, "{says}, {body:?}");
+    }
+}
+
 /// The same sentences behind each of the servers.
 macro_rules! behind {
     ($server:ident, $why:literal: $($sentence:ident),* $(,)?) => {
@@ -340,4 +363,5 @@ behind_all! {
     a_refusal_comes_through_however_large_the_body,
     of_two_keys_at_most_one_counts,
     a_client_that_hangs_up_gets_the_answer_when_it_comes_again,
+    a_handler_that_says_how_long_its_answer_is_has_time_to_end,
 }

@@ -57,7 +57,9 @@ impl Response {
                 Some((name, value)) => found.status.note(name, value),
                 // What begins like this has no header block at all.
                 None if at == 0 => {
-                    found.status = said_in_status_line(text).unwrap_or(found.status);
+                    if let Some(said) = said_in_status_line(text) {
+                        found.status = Status::Said(said);
+                    }
                     return found;
                 }
                 // A field may go on in the next line.
@@ -137,16 +139,16 @@ impl Status {
 }
 
 /// What a status line says, which is how an answer begins that is for the client (NPH).
-fn said_in_status_line(line: &[u8]) -> Option<Status> {
+pub(super) fn said_in_status_line(line: &[u8]) -> Option<String> {
     let line = line.strip_prefix(b"HTTP/")?;
     let (version, said) = line.split_at(line.iter().position(|byte| *byte == b' ')?);
     let is_version = version.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     let said = String::from_utf8_lossy(said.trim_ascii()).into_owned();
-    is_version.then_some(Status::Said(said))
+    is_version.then_some(said)
 }
 
 /// A line without what ends it, and that.
-fn without_end(line: &[u8]) -> (&[u8], &'static str) {
+pub(super) fn without_end(line: &[u8]) -> (&[u8], &'static str) {
     match line.strip_suffix(b"\r\n") {
         Some(text) => (text, "\r\n"),
         None => (line.strip_suffix(b"\n").unwrap_or(line), "\n"),
@@ -154,7 +156,7 @@ fn without_end(line: &[u8]) -> (&[u8], &'static str) {
 }
 
 /// The name and the value of a header field.
-fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = line.iter().position(|byte| *byte == b':')?;
     let (name, value) = (&line[..colon], &line[colon + 1..]);
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);

@@ -73,14 +73,15 @@ impl Unguarded<'_> {
             after_loss: AfterLoss::Graceful,
         };
         let rules = Rules { limits, transacting: &Transacting::default(), tenure: None };
-        let ended = supervise(running, pump, &mut signals, waker, rules, |_| ())
+        let mut ended = supervise(running, pump, &mut signals, waker, rules, |_| ())
             .context("the command could not be waited for")?;
         tell_of_what_is_left(voice, title, &ended);
-        if let Some(captured) = &ended.captured {
+        if let Some(captured) = ended.captured.take() {
             if captured.recording.beginning.is_empty() {
                 account.kept_silent();
             }
-            if let Delivery::Failed(why) = &captured.delivery {
+            let handed_on = captured.held_back.hand_on(Some(&mut signals), &ended);
+            if let Delivery::Failed(why) = captured.delivery.and(handed_on) {
                 voice.warn(&format!("{title}: its output could not be written: {why}"));
             }
         }

@@ -39,7 +39,8 @@ impl Once<'_> {
         validity: &Validity,
     ) -> Ending {
         let mut captured = ended.captured.take();
-        let delivery = captured.as_ref().map_or(Delivery::Complete, |c| c.delivery.clone());
+        let mut delivery = captured.as_ref().map_or(Delivery::Complete, |c| c.delivery.clone());
+        let held_back = captured.as_mut().map(|captured| mem::take(&mut captured.held_back));
         if let Some(captured) = &captured {
             self.tell_of_trouble(&captured.recording);
         }
@@ -53,6 +54,10 @@ impl Once<'_> {
         let began = Instant::now();
         let spent = self.spend(store, claim, completion, give_up_at);
         self.call.account.in_store(began);
+        if let Some(held_back) = held_back {
+            let handed_on = held_back.hand_on(self.call.signals.as_mut(), &ended);
+            delivery = delivery.and(handed_on);
+        }
         if let Delivery::Failed(why) = &delivery {
             let key = self.call.request.title();
             self.call.context.voice.warn(&format!("{key}: its output could not be written: {why}"));

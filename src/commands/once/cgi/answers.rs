@@ -36,7 +36,8 @@ pub(super) enum Kept {
 
 impl Answers<'_> {
     /// What hands an answer on and keeps it. It is kept even if nobody waits for it any
-    /// more: who has lost it asks again.
+    /// more: who has lost it asks again. It is not whole before it is on record: some
+    /// servers end a handler whose answer is.
     pub(in crate::commands::once) fn pump(
         self,
         pipes: Pipes,
@@ -49,6 +50,7 @@ impl Answers<'_> {
         };
         let mut pump = Pump::new(pipes, recorder.remembering(BEGINNING), waker)?;
         pump.outlast_readers();
+        pump.hold_the_end_back();
         Ok(pump)
     }
 
