@@ -1,10 +1,12 @@
 //! The recipes of the README for web servers, as they stand there. Only paths are other
 //! ones, and the port.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::{Answer, Web, says};
 use crate::recipes::{elsewhere, only, recipe};
+use crate::support::damage::mode;
 use crate::support::{BIN, Call, Scene};
 
 const OURS: &str = "/usr/local/bin/doubletap";
@@ -52,10 +54,36 @@ fn assert_pays_once(scene: &Scene, line: &str, web: &Web) {
 #[test]
 fn a_handler_is_tried_without_a_server() {
     let (scene, [try_it, _]) = installed();
+    let try_it = elsewhere(&try_it, "su -s /bin/sh www-data -c", Path::new("sh -c"));
     scene.shell(&try_it).stdout("Content-Type: text/plain\r\n\r\npaid").run();
     let again = scene.shell(&try_it).any_stdout().run();
     assert!(Answer::of(&again).is_replayed());
     assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+#[ignore = "needs root, util-linux and an account www-data: cargo test -- --ignored"]
+fn what_root_tries_leaves_a_store_that_the_account_of_the_server_can_use() {
+    let (scene, [try_it, _]) = installed();
+    for (folder, mask) in
+        [(scene.root(), 0o755), (scene.work(), 0o777), (scene.root().join("out"), 0o777)]
+    {
+        mode(&folder, mask);
+    }
+    // Where every account reaches it.
+    let program = scene.root().join("doubletap");
+    std::fs::copy(BIN, &program).unwrap();
+    let text = std::fs::read_to_string(scene.path("cgi")).unwrap();
+    scene.write("cgi", elsewhere(&text, BIN, &program));
+    mode(&scene.path("cgi"), 0o755);
+    scene.shell(&format!("chown www-data '{}'", scene.state_folder().display())).run();
+    let owner = |path: &Path| std::fs::metadata(path).unwrap().uid();
+    for _ in 0..2 {
+        scene.shell(&try_it).any_stdout().run();
+    }
+    assert_eq!(scene.runs(), 1);
+    assert_ne!(owner(&scene.store()), 0);
+    assert_eq!(owner(&scene.store()), owner(&scene.state_folder()));
 }
 
 #[test]
