@@ -20,15 +20,16 @@ fn installed() -> (Scene, [String; 2]) {
     let here = |text: &str| elsewhere(text, FOLDER, &scene.work());
     let program = here(&elsewhere(&program, OURS, Path::new(BIN)));
     scene.executable(&scene.path("cgi"), &elsewhere(&program, STORE, &scene.store()));
-    handles(&scene);
+    handles(&scene, "handle");
     let lines = [here(&try_it), ask];
     (scene, lines)
 }
 
-fn handles(scene: &Scene) {
+/// The program that does the work, of this name.
+fn handles(scene: &Scene, name: &str) {
     let work = scene.work().display().to_string();
-    scene
-        .executable(&scene.path("handle"), &format!("cd '{work}'; echo run >>runs; . ./behaviour"));
+    let script = format!("cd '{work}'; echo run >>runs; . ./behaviour");
+    scene.executable(&scene.path(name), &script);
     scene.behave(&says("paid"));
 }
 
@@ -90,8 +91,17 @@ fn what_root_tries_leaves_a_store_that_the_account_of_the_server_can_use() {
 #[ignore = "needs lighttpd and curl: cargo test -- --ignored cgi::servers::"]
 fn lighttpd_runs_the_recipe_of_the_readme() {
     let (scene, [_, ask]) = installed();
-    let web = Web::lighttpd(&elsewhere(&only("lighttpd"), FOLDER, &scene.work()));
+    let config = elsewhere(&only("lighttpd"), FOLDER, &scene.work());
+    let log = scene.path("log");
+    let web = Web::lighttpd(&elsewhere(&config, "/var/log/lighttpd/pay.log", &log));
     assert_pays_once(&scene, &ask, &web);
+    // What operators are told is where the README says.
+    let key = scene.call("keygen").any_stdout().run().text();
+    let ask = elsewhere(&ask, "$(doubletap keygen)", Path::new(key.trim()));
+    for line in [ask.clone(), elsewhere(&ask, "amount=7", Path::new("amount=8"))] {
+        self::ask(&scene, &line, &web).run();
+    }
+    assert!(scene.read("log").contains("body differs"), "{}", scene.read("log"));
 }
 
 #[test]
@@ -138,9 +148,10 @@ fn the_webhook_daemon_runs_the_recipe_of_the_readme() {
     let scene = Scene::new();
     let [hooks, hook] = recipe("The webhook daemon");
     let hook = elsewhere(&elsewhere(&hook, OURS, Path::new(BIN)), STORE, &scene.store());
+    let hook = elsewhere(&hook, "/var/lib/pay/hook.log", &scene.path("log"));
     scene.executable(&scene.path("hook"), &elsewhere(&hook, FOLDER, &scene.work()));
-    handles(&scene);
-    scene.behave("sed s/^/took:/");
+    handles(&scene, "deliver");
+    scene.behave("sed s/^/took:/; echo careful >&2");
     let web = Web::webhook(&elsewhere(&hooks, FOLDER, &scene.work()));
     let deliver = |id: &str, body: &str| {
         let call = scene.call("-sS -w %{http_code} -H").program("curl".as_ref());
@@ -153,4 +164,6 @@ fn the_webhook_daemon_runs_the_recipe_of_the_readme() {
     assert!(deliver("d1", "stolen").ends_with("500"));
     assert!(deliver("", "paid").ends_with("500"));
     assert_eq!(scene.runs(), 1);
+    let log = scene.read("log");
+    assert!(log.contains("careful") && log.contains("stdin differs"), "{log}");
 }
