@@ -265,6 +265,7 @@ impl<'a, R> Call<'a, R> {
             }
             Decision::Unresolved(unresolved) => {
                 let sentence = self.topic().unresolved(&unresolved);
+                self.account.unresolved_because(unresolved.why);
                 let about = Some(unresolved.attempt);
                 (sentence, about, CallOutcome::Unresolved, exit::UNRESOLVED)
             }
@@ -297,6 +298,7 @@ impl<'a, R> Call<'a, R> {
         self.context.voice.note(sentence);
         self.account.about(&busy.attempt);
         self.account.retry_after(busy.retry_after);
+        self.account.busy_because(busy.why);
         self.account.settle(CallOutcome::Busy);
         Ending::Status(self.conflict_exit_code())
     }

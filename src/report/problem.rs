@@ -72,7 +72,7 @@ impl Problem {
         Self::blank(400, "Bad Request", detail)
     }
 
-    /// Another request with the key is being handled; or it rests after a failure.
+    /// Another request with the key is being handled.
     #[must_use]
     pub fn outstanding(retry_after: Option<Duration>) -> Self {
         let problem = Self::new(
@@ -81,6 +81,13 @@ impl Problem {
             "A request with the same Idempotency-Key for the same operation is being processed or is outstanding.",
         );
         problem.again_after(retry_after)
+    }
+
+    /// The key rests after a failure: nobody handles a request with it.
+    #[must_use]
+    pub fn resting(retry_after: Option<Duration>) -> Self {
+        let detail = "An earlier request with this Idempotency-Key was handled without success, and may be repeated after a while; nothing was done now.";
+        Self::blank(409, "Conflict", detail).again_after(retry_after)
     }
 
     /// The key was first used for another request.
@@ -107,10 +114,25 @@ impl Problem {
         Self::blank(503, "Service Unavailable", detail).again_after(None)
     }
 
+    /// Nothing was done, because it is not known what is asked for.
+    #[must_use]
+    pub fn incomparable() -> Self {
+        let detail =
+            "This request cannot be taken in and compared with others now, so nothing was done.";
+        Self::blank(503, "Service Unavailable", detail).again_after(None)
+    }
+
     /// An earlier attempt may have had its effect, and a person must find that out.
     #[must_use]
     pub fn unresolved() -> Self {
         let detail = "An earlier request with this Idempotency-Key did not come to its end, and what it came to is not known; nothing was done now.";
+        Self::blank(500, "Internal Server Error", detail)
+    }
+
+    /// It was handled as often as it may be.
+    #[must_use]
+    pub fn exhausted() -> Self {
+        let detail = "Earlier requests with this Idempotency-Key were handled without success, as often as is allowed; nothing was done now.";
         Self::blank(500, "Internal Server Error", detail)
     }
 

@@ -114,7 +114,7 @@ impl Topic<'_> {
                 }
             ),
             UnresolvedWhy::Exhausted => format!(
-                "{key}: {} unsuccessful, the last {}; {}",
+                "{key}: {} unsuccessful, the last {}{}; {}",
                 match attempt.number {
                     1 => "1 attempt was".to_owned(),
                     many => format!("{many} attempts were"),
@@ -123,6 +123,7 @@ impl Topic<'_> {
                     || "was interrupted".to_owned(),
                     |outcome| format!("ended with {outcome}")
                 ),
+                refusal_of(attempt).map_or_else(String::new, |why| format!(", but {why}")),
                 match self.step {
                     Some(_) =>
                         format!("to allow it again, raise --max-attempts, or {}", self.start_over()),
@@ -274,6 +275,12 @@ fn called(command: &CommandSummary) -> String {
         1 => format!("{}, 1 word", command.word),
         many => format!("{}, {many} words", command.word),
     }
+}
+
+/// Why a command that ended well was a failure all the same.
+fn refusal_of(attempt: &Attempt) -> Option<&str> {
+    let has_succeeded = attempt.outcome().is_some_and(Outcome::is_success);
+    attempt.end.as_ref().filter(|_| has_succeeded)?.reason.as_deref()
 }
 
 #[cfg(test)]

@@ -129,7 +129,8 @@ fn without_room_for_a_body_nothing_runs() {
     let scene = Scene::new();
     let call = Request::post(&scene, KEY, "body").call("").env("TMPDIR", "/nonexistent");
     let done = call.any_stdout().note(&[KEY, "body", "/nonexistent", "TMPDIR"]).run();
-    Answer::of(&done).problem(503, "Service Unavailable");
+    let detail = Answer::of(&done).problem(503, "Service Unavailable");
+    assert!(detail.contains("cannot be taken in"), "{detail}");
     assert_eq!(scene.runs(), 0);
 }
 

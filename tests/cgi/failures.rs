@@ -50,9 +50,11 @@ fn what_only_a_person_can_decide_is_a_500_and_says_nothing_of_what_is_on_record(
     scene.behave("echo 'Status: 503'; echo");
     Request::post(&scene, KEY, "").answer("");
     let request = Request::post(&scene, KEY, "");
-    let answer = request.answer_and_note("--max-attempts 1", &["unsuccessful", "forget"]);
+    let words = ["unsuccessful", "but it answered with the HTTP status 503", "forget"];
+    let answer = request.answer_and_note("--max-attempts 1", &words);
     let detail = answer.problem(500, "Internal Server Error");
     assert!(!detail.contains("doubletap") && !detail.contains("pid"), "{detail}");
+    assert!(detail.contains("without success, as often as is allowed"), "{detail}");
     assert_eq!(scene.runs(), 1);
 }
 

@@ -131,7 +131,8 @@ fn after_a_failure_a_key_may_rest() {
     scene.behave("echo 'Status: 503'; echo");
     Request::post(&scene, KEY, "").answer("--retry-after 90s");
     let answer = Request::post(&scene, KEY, "").answer_and_note("", &["rests"]);
-    answer.problem(409, OUTSTANDING);
+    let detail = answer.problem(409, "Conflict");
+    assert!(detail.contains("without success"), "nothing is being processed: {detail}");
     let seconds: u64 = answer.header("Retry-After").unwrap().parse().unwrap();
     assert!((80..=90).contains(&seconds), "{seconds}");
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::claim::attempt::{Attempt, Extent};
+use crate::claim::decide::{BusyWhy, UnresolvedWhy};
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::key::{Key, Kind, Subject};
 use crate::claim::outcome::Outcome;
@@ -28,6 +29,8 @@ pub(in crate::commands) struct Account {
     line: Line,
     outcome: Option<CallOutcome>,
     spoke: Spoke,
+    busy_because: Option<BusyWhy>,
+    unresolved_because: Option<UnresolvedWhy>,
     store: Duration,
     waited: Duration,
     #[cfg(feature = "otel")]
@@ -98,6 +101,8 @@ impl Account {
             line: blank(context, subject),
             outcome: None,
             spoke: Spoke::No,
+            busy_because: None,
+            unresolved_because: None,
             store,
             waited,
             #[cfg(feature = "otel")]
@@ -164,6 +169,26 @@ impl Account {
     /// Counts time spent waiting for the key since `began`.
     pub(in crate::commands) fn waiting(&mut self, began: Instant) {
         self.waited += began.elapsed();
+    }
+
+    /// Notes why what was asked for could not be had now.
+    pub(in crate::commands) fn busy_because(&mut self, why: BusyWhy) {
+        self.busy_because = Some(why);
+    }
+
+    /// Whether it could not be had because it rests.
+    pub(in crate::commands) fn is_resting(&self) -> bool {
+        self.busy_because == Some(BusyWhy::Resting)
+    }
+
+    /// Notes why only a person can go on.
+    pub(in crate::commands) fn unresolved_because(&mut self, why: UnresolvedWhy) {
+        self.unresolved_because = Some(why);
+    }
+
+    /// Whether there were as many attempts as are allowed.
+    pub(in crate::commands) fn is_exhausted(&self) -> bool {
+        self.unresolved_because == Some(UnresolvedWhy::Exhausted)
     }
 
     /// Notes when it makes sense to ask again.

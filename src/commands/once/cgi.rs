@@ -112,6 +112,7 @@ fn guarded(context: &Context, args: CgiArgs, key: &Key, scope: &Scope) -> anyhow
     let extent = if args.response.no_output { Kept::Status } else { Kept::Whole };
     let fingerprint =
         request::fingerprint(args.request.max_body(), &args.request.fingerprint, &args.command);
+    let is_comparable = !matches!(fingerprint, Err(Unusable::Failed(_)));
     let args = args.as_once(key);
     let ending = match fingerprint {
         Ok(fingerprint) => ask::request_for(&args, subject, fingerprint)
@@ -133,10 +134,16 @@ fn guarded(context: &Context, args: CgiArgs, key: &Key, scope: &Scope) -> anyhow
         (Err(_), _, Spoke::Yes) | (Ok(Ending::Signal(_)), ..) => None,
         (Err(error), ..) => {
             context.voice.warn(&format!("{key}: {error:#}"));
-            Some(Problem::unavailable())
+            Some(if is_comparable { Problem::unavailable() } else { Problem::incomparable() })
+        }
+        (_, Some(CallOutcome::Busy), _) if account.is_resting() => {
+            Some(Problem::resting(account.comes_free_after()))
         }
         (_, Some(CallOutcome::Busy), _) => Some(Problem::outstanding(account.comes_free_after())),
         (_, Some(CallOutcome::Mismatch), _) => Some(Problem::reused_key()),
+        (_, Some(CallOutcome::Unresolved), _) if account.is_exhausted() => {
+            Some(Problem::exhausted())
+        }
         (_, Some(CallOutcome::Unresolved), _) => Some(Problem::unresolved()),
         (_, Some(CallOutcome::Error), Spoke::No) => Some(Problem::not_run()),
         (_, Some(CallOutcome::Timeout), Spoke::No) => Some(Problem::too_slow()),
