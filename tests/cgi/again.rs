@@ -22,6 +22,19 @@ fn a_repeated_request_gets_the_response_of_the_first_and_is_told_so() {
 }
 
 #[test]
+fn a_handler_that_has_an_answer_from_elsewhere_says_nothing_of_ours_being_given_again() {
+    let scene = Scene::new();
+    // In pieces, so that what is left out does not come in one.
+    let script =
+        r"printf 'A: b\nIdempotent-Repl'; echo >&2; printf 'ayed: false\nC: d\n\n'; printf body";
+    scene.behave(script);
+    let first = Request::post(&scene, KEY, "").call("").any_stdout().any_stderr().run();
+    assert_eq!(first.text(), "A: b\nIdempotent-Replayed: false\nC: d\n\nbody");
+    let again = "A: b\nC: d\nIdempotent-Replayed: true\n\nbody";
+    Request::post(&scene, KEY, "").call("").stdout(again).run();
+}
+
+#[test]
 fn every_byte_of_a_response_is_given_again() {
     let scene = Scene::new();
     let bytes: Vec<u8> = (0..=255_u8).chain(*b"\r\n\r\n\n\n").cycle().take(300_001).collect();

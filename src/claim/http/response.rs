@@ -4,11 +4,25 @@
 //!
 //! A handler that speaks to the client itself (NPH) writes no such block, but a status line.
 
+use std::ops::Range;
+
 /// How much of an answer is looked at. A header block that is longer is not found whole.
 pub const BEGINNING: usize = 64 << 10;
 
 /// The header by which an answer that is given again is told from the first.
 const REPLAYED: &str = "Idempotent-Replayed: true";
+
+/// Its name, as a handler may write it that hands on what it was given itself.
+const MARK: &[u8] = b"idempotent-replayed";
+
+/// What takes the place of some bytes of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes.
+    pub at: Range<usize>,
+    /// What is there instead.
+    pub text: String,
+}
 
 /// What an answer says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +49,8 @@ struct Block {
     end: Option<usize>,
     /// How its lines end.
     line_end: &'static str,
+    /// Marks of the handler's own, which say nothing of this answer.
+    marks: Vec<Range<usize>>,
 }
 
 impl Response {
@@ -44,7 +60,7 @@ impl Response {
     #[must_use]
     pub fn read(answer: &[u8]) -> Self {
         let mut found = Self { status: Status::Silent, block: None };
-        let (mut at, mut is_block) = (0, true);
+        let (mut at, mut is_block, mut is_mark) = (0, true, false);
         for line in answer.split_inclusive(|byte| *byte == b'\n') {
             let (text, line_end) = without_end(line);
             if text.is_empty() && line.ends_with(b"\n") {
@@ -54,7 +70,10 @@ impl Response {
                 break;
             }
             match field(text) {
-                Some((name, value)) => found.status.note(name, value),
+                Some((name, value)) => {
+                    found.status.note(name, value);
+                    is_mark = name.eq_ignore_ascii_case(MARK) && line.ends_with(b"\n");
+                }
                 // What begins like this has no header block at all.
                 None if at == 0 => {
                     if let Some(said) = said_in_status_line(text) {
@@ -68,7 +87,10 @@ impl Response {
                 None if !line.ends_with(b"\n") && answer.len() >= BEGINNING => {}
                 None => is_block = false,
             }
-            found.block.get_or_insert(Block { end: None, line_end });
+            let block = found.block.get_or_insert(Block { end: None, line_end, marks: Vec::new() });
+            if is_mark {
+                block.marks.push(at..at + line.len());
+            }
             at += line.len();
         }
         found.block = found.block.filter(|_| is_block);
@@ -112,12 +134,17 @@ impl Response {
         format!("Status: {}\r\n\r\n", self.status_line()).into_bytes()
     }
 
-    /// What tells an answer that is given again from the first, and where in it that
-    /// belongs; nothing for one that has no header block.
+    /// What tells an answer that is given again from the first, in the order of the bytes;
+    /// nothing for one that has no header block.
     #[must_use]
-    pub fn replayed(&self) -> Option<(usize, String)> {
-        let block = self.block.as_ref()?;
-        Some((block.end.unwrap_or(0), format!("{REPLAYED}{}", block.line_end)))
+    pub fn replayed(&self) -> Vec<Edit> {
+        let Some(block) = &self.block else { return Vec::new() };
+        let at = block.end.unwrap_or(0);
+        let mark = Edit { at: at..at, text: format!("{REPLAYED}{}", block.line_end) };
+        let drop = |at: &Range<usize>| Edit { at: at.clone(), text: String::new() };
+        let mut edits: Vec<Edit> = block.marks.iter().map(drop).chain([mark]).collect();
+        edits.sort_by_key(|edit| (edit.at.start, edit.at.end));
+        edits
     }
 
     /// Whether its header block is there, up to the empty line.
@@ -170,8 +197,8 @@ mod tests {
 
     fn given_again(answer: &str) -> String {
         let mut answer = answer.to_owned();
-        if let Some((at, text)) = Response::read(answer.as_bytes()).replayed() {
-            answer.insert_str(at, &text);
+        for Edit { at, text } in Response::read(answer.as_bytes()).replayed().into_iter().rev() {
+            answer.replace_range(at, &text);
         }
         answer
     }
@@ -214,6 +241,11 @@ mod tests {
             ("A: b\n c\n\n", "A: b\n c\nIdempotent-Replayed: true\n\n"),
             ("Status: 204\r\n", "Idempotent-Replayed: true\r\nStatus: 204\r\n"),
             ("Status: 204", "Idempotent-Replayed: true\nStatus: 204"),
+            (
+                "idempotent-replayed: true\nA: b\nIdempotent-Replayed:\n 1\n\nbody",
+                "A: b\nIdempotent-Replayed: true\n\nbody",
+            ),
+            ("Idempotent-Replayed: 1\nA: b", "Idempotent-Replayed: true\nA: b"),
         ] {
             assert_eq!(given_again(answer), marked);
         }
@@ -238,7 +270,8 @@ mod tests {
     fn a_header_block_that_is_too_long_is_marked_at_its_beginning() {
         let answer = "A: b\r\n".repeat(BEGINNING / 6 + 1);
         let beginning = Response::read(&answer.as_bytes()[..BEGINNING]);
-        assert_eq!(beginning.replayed(), Some((0, "Idempotent-Replayed: true\r\n".to_owned())));
+        let text = "Idempotent-Replayed: true\r\n".to_owned();
+        assert_eq!(beginning.replayed(), [Edit { at: 0..0, text }]);
     }
 
     #[test]
@@ -269,8 +302,10 @@ mod tests {
         fn no_bytes_make_it_panic_and_the_mark_is_within_them(answer: Vec<u8>) {
             let response = Response::read(&answer);
             prop_assert!((100..=599).contains(&response.status()));
-            if let Some((at, _)) = response.replayed() {
-                prop_assert!(at <= answer.len());
+            let mut last = 0;
+            for Edit { at, .. } in response.replayed() {
+                prop_assert!(last <= at.start && at.start <= at.end && at.end <= answer.len());
+                last = at.end;
             }
         }
 
@@ -279,7 +314,7 @@ mod tests {
             let marked = given_again(&answer);
             let (before, after) = (Response::read(answer.as_bytes()), Response::read(marked.as_bytes()));
             prop_assert_eq!(before.status(), after.status());
-            prop_assert_eq!(marked.len() - answer.len(), before.replayed().unwrap().1.len());
+            prop_assert_eq!(marked.len() - answer.len(), before.replayed()[0].text.len());
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek as _};
 use std::os::fd::AsFd as _;
 
 use crate::claim::attempt::{Attempt, Extent, OutputSummary};
-use crate::claim::http::response::{BEGINNING, Response};
+use crate::claim::http::response::{BEGINNING, Edit, Response};
 use crate::claim::outcome::Outcome;
 use crate::process::frames::{FrameReader, Stream};
 use crate::process::source::{Delivery, has_left, write_all};
@@ -47,26 +47,33 @@ fn give_output(frames: &Frames, expected: OutputSummary) -> io::Result<(Delivery
             write(Problem::answer_lost().answer()?.as_bytes())
         };
     }
-    let mut mark = response.replayed();
+    let mut edits = response.replayed().into_iter().peekable();
     let mut out = standard_output()?;
-    let (mut all, mut written) = (0, 0);
+    let (mut all, mut read, mut left_out) = (0, 0, 0);
     each_piece(frames, |stream, mut piece| {
         all += piece.len() as u64;
         if stream == Stream::Err {
             return Ok(Next::More);
         }
-        if let Some((at, text)) = mark.take_if(|(at, _)| *at <= written + piece.len()) {
-            let (before, after) = piece.split_at(at - written);
+        loop {
+            let passed = piece.len().min(left_out);
+            (piece, read, left_out) = (&piece[passed..], read + passed, left_out - passed);
+            let end = read + piece.len();
+            let Some(Edit { at, text }) =
+                edits.next_if(|edit| left_out == 0 && edit.at.start <= end)
+            else {
+                break;
+            };
+            let (before, after) = piece.split_at(at.start - read);
             write_all(&mut out, before)?;
             write_all(&mut out, text.as_bytes())?;
-            written += before.len();
-            piece = after;
+            (piece, read, left_out) = (after, at.start, at.len());
         }
         write_all(&mut out, piece)?;
-        written += piece.len();
+        read += piece.len();
         Ok(Next::More)
     })?;
-    let spoke = if written > 0 { Spoke::Yes } else { Spoke::No };
+    let spoke = if read > 0 { Spoke::Yes } else { Spoke::No };
     if all == expected.bytes {
         return Ok((Delivery::Complete, spoke));
     }
@@ -77,8 +84,8 @@ fn give_output(frames: &Frames, expected: OutputSummary) -> io::Result<(Delivery
 /// An answer without its body, and with the mark.
 fn give_status(response: &Response) -> io::Result<(Delivery, Spoke)> {
     let mut answer = response.without_body();
-    if let Some((at, text)) = Response::read(&answer).replayed() {
-        answer.splice(at..at, text.into_bytes());
+    for Edit { at, text } in Response::read(&answer).replayed().into_iter().rev() {
+        answer.splice(at, text.into_bytes());
     }
     write(&answer)
 }
