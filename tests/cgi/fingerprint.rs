@@ -33,6 +33,26 @@ fn another_method_path_query_content_type_or_body_is_another_request() {
 }
 
 #[test]
+fn hosts_share_the_keys_of_a_store_unless_that_is_said() {
+    let scene = Scene::new();
+    scene.behave(r#"printf 'A: b\n\n%s' "$HTTP_HOST""#);
+    let ask = |host: &str, options: &str| {
+        Request::post(&scene, KEY, "").with("HTTP_HOST", host).answer(options)
+    };
+    for host in ["a.example", "b.example"] {
+        assert_eq!(ask(host, "").text(), "a.example");
+    }
+    for host in ["a.example", "b.example"] {
+        assert_eq!(ask(host, &format!("--namespace {host}")).text(), host);
+    }
+    let key = Request::post(&scene, "another", "").with("HTTP_HOST", "a.example");
+    key.clone().answer("--fingerprint env:HTTP_HOST");
+    let other = key.without("HTTP_HOST").with("HTTP_HOST", "b.example");
+    let words = ["env:HTTP_HOST differs"];
+    other.answer_and_note("--fingerprint env:HTTP_HOST", &words).problem(422, REUSED);
+}
+
+#[test]
 fn what_is_in_the_path_of_one_request_is_not_in_its_query() {
     let scene = Scene::new();
     scene.behave(&says("once"));
