@@ -320,6 +320,19 @@ fn a_handler_that_says_how_long_its_answer_is_has_time_to_end(site: &Site) {
     }
 }
 
+fn every_request_is_in_the_log_though_a_server_ends_whoever_has_answered(site: &Site) {
+    install(&site.scene, "--log log");
+    site.scene.behave(r"printf 'Content-Length: 4\r\n\r\ndone'");
+    for _ in 0..20 {
+        assert_eq!(site.answer(site.post(KEY, "x")).text(), "done");
+    }
+    let outcomes = |outcome: &str| {
+        let log = site.scene.read("log");
+        log.lines().filter(|line| line.contains(&format!(r#""outcome":"{outcome}""#))).count()
+    };
+    until("each has its line", || (outcomes("ran"), outcomes("replayed")) == (1, 19));
+}
+
 /// The same sentences behind each of the servers.
 macro_rules! behind {
     ($server:ident, $why:literal: $($sentence:ident),* $(,)?) => {
@@ -364,4 +377,5 @@ behind_all! {
     of_two_keys_at_most_one_counts,
     a_client_that_hangs_up_gets_the_answer_when_it_comes_again,
     a_handler_that_says_how_long_its_answer_is_has_time_to_end,
+    every_request_is_in_the_log_though_a_server_ends_whoever_has_answered,
 }

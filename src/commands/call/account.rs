@@ -255,7 +255,7 @@ impl Account {
         !self.sinks.is_empty()
     }
 
-    /// Writes the line. The command has had its effect, so a report that
+    /// Writes the line, once. The command has had its effect, so a report that
     /// cannot be written is told and changes nothing.
     pub(in crate::commands) fn close(&mut self, context: &Context) {
         if !self.is_read() {
@@ -265,7 +265,7 @@ impl Account {
         self.line.outcome = self.outcome.unwrap_or(CallOutcome::Error);
         self.line.store_ms = ms(self.store);
         self.line.wait_ms = ms(self.waited);
-        for (name, sink) in &mut self.sinks {
+        for (name, mut sink) in self.sinks.drain(..) {
             if let Err(why) = sink.write(&self.line) {
                 context.voice.warn(&format!("{name} could not be written: {why}"));
             }

@@ -60,6 +60,8 @@ impl Once<'_> {
             (Some(frames), Some(expected), None) => deliver(frames, expected, Targets::both),
             (_, _, None) => Delivery::Complete,
             (frames, output, Some(_)) => {
+                // A server may end us as soon as it has all of an answer.
+                self.call.account.close(self.call.context);
                 let (delivery, spoke) = again::give(attempt, frames.as_ref().zip(output));
                 if spoke == Spoke::Yes {
                     self.call.account.spoke();
