@@ -22,4 +22,5 @@ mod settling;
 pub mod span;
 pub mod stats;
 pub mod table;
+pub mod unrecorded;
 pub mod voice;

@@ -97,24 +97,14 @@ impl Topic<'_> {
     #[must_use]
     pub fn unresolved(&self, unresolved: &Unresolved) -> String {
         let (key, attempt) = (self.key(), &unresolved.attempt);
+        let remedy = self.decision(unresolved.why);
         match unresolved.why {
             UnresolvedWhy::Interrupted => format!(
-                "{key}: interrupted: its holder died without recording an outcome ({}); find out how it ended, then: {}",
+                "{key}: interrupted: its holder died without recording an outcome ({}); {remedy}",
                 self.holder(attempt),
-                match self.step {
-                    Some(_) => format!(
-                        "to run it again, leave out --on-crash stop, or {}",
-                        self.start_over()
-                    ),
-                    None => format!(
-                        "{}, or to run it again: {}",
-                        self.advise("complete", " --unresolved --exit-code N"),
-                        self.advise("forget", "")
-                    ),
-                }
             ),
             UnresolvedWhy::Exhausted => format!(
-                "{key}: {} unsuccessful, the last {}{}; {}",
+                "{key}: {} unsuccessful, the last {}{}; {remedy}",
                 match attempt.number {
                     1 => "1 attempt was".to_owned(),
                     many => format!("{many} attempts were"),
@@ -124,12 +114,28 @@ impl Topic<'_> {
                     |outcome| format!("ended with {outcome}")
                 ),
                 refusal_of(attempt).map_or_else(String::new, |why| format!(", but {why}")),
-                match self.step {
-                    Some(_) =>
-                        format!("to allow it again, raise --max-attempts, or {}", self.start_over()),
-                    None => format!("to allow it again: {}", self.advise("forget", "")),
-                }
             ),
+        }
+    }
+
+    /// What a person does who has to decide.
+    pub(super) fn decision(&self, why: UnresolvedWhy) -> String {
+        match (why, self.step) {
+            (UnresolvedWhy::Interrupted, Some(_)) => format!(
+                "find out how it ended, then: to run it again, leave out --on-crash stop, or {}",
+                self.start_over()
+            ),
+            (UnresolvedWhy::Interrupted, None) => format!(
+                "find out how it ended, then: {}, or to run it again: {}",
+                self.advise("complete", " --unresolved --exit-code N"),
+                self.advise("forget", "")
+            ),
+            (UnresolvedWhy::Exhausted, Some(_)) => {
+                format!("to allow it again, raise --max-attempts, or {}", self.start_over())
+            }
+            (UnresolvedWhy::Exhausted, None) => {
+                format!("to allow it again: {}", self.advise("forget", ""))
+            }
         }
     }
 
@@ -186,23 +192,6 @@ impl Topic<'_> {
         format!("{}: only the first {} bytes of its output are on record", self.key(), output.bytes)
     }
 
-    /// The end of a command that could not be recorded.
-    #[must_use]
-    pub fn not_recorded(&self, outcome: Outcome, why: &dyn std::fmt::Display) -> String {
-        let settle = format!(" --unresolved --exit-code {}", outcome.status());
-        let remedy = match self.step {
-            // What `complete` says is said of the whole operation.
-            Some(_) => {
-                "it runs again, with the same idempotency key, when the operation does".to_owned()
-            }
-            None => format!("to record it by hand: {}", self.advise("complete", &settle)),
-        };
-        format!(
-            "{}: the command ended with {outcome}, but that could not be recorded: {why}; {remedy}",
-            self.key(),
-        )
-    }
-
     /// A name was lost to somebody else.
     #[must_use]
     pub fn lease_lost(
@@ -228,16 +217,6 @@ impl Topic<'_> {
     pub fn not_renewed(&self, lease: Duration, outcome: Outcome) -> String {
         format!(
             "{}: the lease could not be renewed, and the command was stopped before its {} were over ({outcome})",
-            self.key(),
-            for_people(lease)
-        )
-    }
-
-    /// The claim of a command that could not be renewed in time.
-    #[must_use]
-    pub fn claim_not_renewed(&self, lease: Duration, outcome: Outcome) -> String {
-        format!(
-            "{}: the claim could not be renewed, and the command was stopped before its {} were over ({outcome}); nothing was recorded, and the next call runs it again; a longer --claim-ttl outlasts a longer outage",
             self.key(),
             for_people(lease)
         )
@@ -336,7 +315,5 @@ mod tests {
             assert!(line.starts_with("k: step upload: ") && line.ends_with(end), "{line}");
             assert!(!line.contains("complete"), "{line}");
         }
-        let line = of(&|topic| topic.not_recorded(Outcome::Exited(0), &"no space"));
-        assert!(line.ends_with("same idempotency key, when the operation does"), "{line}");
     }
 }

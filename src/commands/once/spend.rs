@@ -5,11 +5,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::claim::attempt::Extent;
+use crate::claim::decide::UnresolvedWhy;
 use crate::claim::duration::for_people;
 use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{BootMs, WallMs};
+use crate::cli::once::OnCrashArg;
 use crate::exit::{self, Ending};
+use crate::place::Place;
 use crate::process::capture::Captured;
 use crate::process::clock;
 use crate::process::recorder::Recording;
@@ -17,6 +20,7 @@ use crate::process::source::Delivery;
 use crate::process::supervise::{Ended, Stopped};
 use crate::process::tenure::until;
 use crate::report::line::CallOutcome;
+use crate::report::unrecorded::{Next, Unwritten};
 use crate::store::{Completion, LostWhy, Owned, Store, StoreError, Trouble, Unrecorded, Verdict};
 
 use super::super::call::running::ending;
@@ -51,6 +55,7 @@ impl Once<'_> {
         self.call.account.ended(Some(ended.outcome));
         self.call.account.ran(ended.run, extent);
         let is_record = matches!(completion.verdict, Verdict::Recorded { .. });
+        let number = claim.attempt().number;
         let began = Instant::now();
         let spent = self.spend(store, claim, completion, give_up_at);
         self.call.account.in_store(began);
@@ -63,8 +68,13 @@ impl Once<'_> {
             self.call.context.voice.warn(&format!("{key}: its output could not be written: {why}"));
         }
         match spent {
-            Ok(Owned::Yes) | Err(_) if ended.stopped == Some(Stopped::Lost) => {
-                self.not_renewed(ended.outcome)
+            Ok(Owned::Yes) if ended.stopped == Some(Stopped::Lost) => {
+                let next = self.after_failure(number);
+                self.not_renewed(ended.outcome, next)
+            }
+            Err(_) if ended.stopped == Some(Stopped::Lost) => {
+                let next = self.after_crash(number);
+                self.not_renewed(ended.outcome, next)
             }
             Ok(Owned::Yes) if ended.stopped == Some(Stopped::TimedOut) => {
                 self.call.timed_out(&ended)
@@ -74,7 +84,13 @@ impl Once<'_> {
                 Validity::Refused(why) => self.refused(why),
             },
             Ok(Owned::Lost(why)) => self.lost(ended.outcome, why),
-            Err(error) => self.not_recorded(told_outcome(&ended, validity), &error),
+            Err(error) => {
+                let next = self.after_crash(number);
+                let unwritten =
+                    if is_record { Unwritten::Record } else { Unwritten::Failure(next) };
+                let outcome = told_outcome(&ended, validity);
+                self.not_recorded(outcome, unwritten, &error)
+            }
         }
     }
 
@@ -216,18 +232,43 @@ impl Once<'_> {
         Ending::Status(exit::REFUSED)
     }
 
-    fn not_recorded(&mut self, outcome: Outcome, error: &StoreError) -> Ending {
+    fn not_recorded(
+        &mut self,
+        outcome: Outcome,
+        unwritten: Unwritten,
+        error: &StoreError,
+    ) -> Ending {
         let topic = self.call.topic();
-        self.call.context.voice.warn(&topic.not_recorded(outcome, error));
+        self.call.context.voice.warn(&topic.not_recorded(outcome, unwritten, error));
         self.call.account.settle(CallOutcome::NotRecorded);
         Ending::Status(exit::NOT_RECORDED)
     }
 
+    /// What becomes of a key of which the store knows that this attempt failed.
+    fn after_failure(&self, number: u32) -> Next {
+        let exhausted = self.args.outcome.history.max_attempts.is_some_and(|most| number >= most);
+        if exhausted { Next::Refused(UnresolvedWhy::Exhausted) } else { Next::Runs }
+    }
+
+    /// What becomes of one of which it knows only that this attempt had begun.
+    fn after_crash(&self, number: u32) -> Next {
+        match (self.args.outcome.history.on_crash(), self.after_failure(number)) {
+            (OnCrashArg::Stop, _) => Next::Refused(UnresolvedWhy::Interrupted),
+            (OnCrashArg::Rerun, Next::Runs) if self.is_on_server() => Next::RunsAfterLease,
+            (OnCrashArg::Rerun, next) => next,
+        }
+    }
+
+    /// Where nobody sees that we have ended.
+    fn is_on_server(&self) -> bool {
+        matches!(self.call.context.place(), Place::Server(_))
+    }
+
     /// The command was stopped, because somebody else could have begun otherwise.
-    fn not_renewed(&mut self, outcome: Outcome) -> Ending {
+    fn not_renewed(&mut self, outcome: Outcome, next: Next) -> Ending {
         let lease = self.call.request.lease;
         let topic = self.call.topic();
-        self.call.context.voice.warn(&topic.claim_not_renewed(lease, outcome));
+        self.call.context.voice.warn(&topic.claim_not_renewed(lease, outcome, next));
         self.call.account.settle(CallOutcome::Lost);
         Ending::Status(exit::LOST)
     }
