@@ -7,6 +7,8 @@
 #[cfg(any(feature = "postgres", feature = "redis"))]
 #[macro_use]
 mod engine;
+#[cfg(feature = "redis")]
+mod acknowledgements;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod apart;
 #[cfg(any(feature = "postgres", feature = "redis"))]

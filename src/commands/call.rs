@@ -186,7 +186,7 @@ impl<'a, R> Call<'a, R> {
             let left = limit.saturating_sub(began.elapsed());
             store.wait_at_most(left.min(slice));
             let error = match store.claim(&self.request, claimant, &mut self.live) {
-                Err(error) if matches!(error.trouble(), Trouble::Locked | Trouble::Away) => error,
+                Err(error) if error.trouble().may_pass() => error,
                 answer => break answer,
             };
             let over = left <= slice || self.waiting.is_over();
@@ -224,7 +224,7 @@ impl<'a, R> Call<'a, R> {
         }
         match error.trouble() {
             Trouble::Locked => Ok(Asked::Again),
-            Trouble::Away => Ok(match self.pause()? {
+            Trouble::Away | Trouble::Unacknowledged => Ok(match self.pause()? {
                 Woken::Again => Asked::Again,
                 Woken::Over(ending) => Asked::Over(ending),
             }),

@@ -66,6 +66,26 @@ impl Topic<'_> {
         }
     }
 
+    /// The end of a command that is on the server, and not on as many of its copies as
+    /// were asked for.
+    #[must_use]
+    pub fn not_acknowledged(
+        &self,
+        outcome: Outcome,
+        unwritten: Unwritten,
+        (why, next): (&str, Next),
+    ) -> String {
+        let done = match unwritten {
+            Unwritten::Record => "recorded",
+            Unwritten::Failure(_) => "noted",
+        };
+        format!(
+            "{}: the command ended with {outcome}, and the server has {done} that, but {why}; if a fail-over forgets it, {}",
+            self.key(),
+            self.again(next)
+        )
+    }
+
     /// The claim of a command that could not be renewed in time.
     #[must_use]
     pub fn claim_not_renewed(&self, lease: Duration, outcome: Outcome, next: Next) -> String {

@@ -11,6 +11,8 @@ pub enum Trouble {
     /// It is on a server, which does not answer, or not in time. What was written just
     /// then may be there.
     Away,
+    /// The server has it, but too few of its copies have acknowledged that in time.
+    Unacknowledged,
     /// No room.
     Full,
     /// It cannot be written.
@@ -23,6 +25,14 @@ pub enum Trouble {
     Output,
     /// Anything else.
     Other,
+}
+
+impl Trouble {
+    /// Whether the same call may get its answer a little later.
+    #[must_use]
+    pub fn may_pass(self) -> bool {
+        matches!(self, Self::Locked | Self::Away | Self::Unacknowledged)
+    }
 }
 
 /// A store that cannot be used.

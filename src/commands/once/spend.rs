@@ -89,7 +89,7 @@ impl Once<'_> {
                 let unwritten =
                     if is_record { Unwritten::Record } else { Unwritten::Failure(next) };
                 let outcome = told_outcome(&ended, validity);
-                self.not_recorded(outcome, unwritten, &error)
+                self.not_recorded((outcome, unwritten), next, &error)
             }
         }
     }
@@ -174,9 +174,14 @@ impl Once<'_> {
                 told = true;
                 let left = for_people(left);
                 let key = self.call.request.title();
-                self.call.context.voice.warn(&format!(
-                    "{key}: its end cannot be recorded yet, trying for another {left}: {error}"
-                ));
+                let yet = match error.trouble() {
+                    Trouble::Unacknowledged => "is not acknowledged yet",
+                    _ => "cannot be recorded yet",
+                };
+                self.call
+                    .context
+                    .voice
+                    .warn(&format!("{key}: its end {yet}, trying for another {left}: {error}"));
             }
             thread::sleep(PAUSE);
         }
@@ -234,12 +239,18 @@ impl Once<'_> {
 
     fn not_recorded(
         &mut self,
-        outcome: Outcome,
-        unwritten: Unwritten,
+        (outcome, unwritten): (Outcome, Unwritten),
+        next: Next,
         error: &StoreError,
     ) -> Ending {
         let topic = self.call.topic();
-        self.call.context.voice.warn(&topic.not_recorded(outcome, unwritten, error));
+        let sentence = match error.trouble() {
+            Trouble::Unacknowledged => {
+                topic.not_acknowledged(outcome, unwritten, (error.what(), next))
+            }
+            _ => topic.not_recorded(outcome, unwritten, error),
+        };
+        self.call.context.voice.warn(&sentence);
         self.call.account.settle(CallOutcome::NotRecorded);
         Ending::Status(exit::NOT_RECORDED)
     }

@@ -14,7 +14,9 @@ use crate::cli::values::BAD_TOKEN;
 use crate::exit::{self, Ending, Refusal};
 use crate::report::claims::{Settlement, SettlementDocument};
 use crate::store::row::is_held;
-use crate::store::{Completion, LostWhy, Owned, Resumed, Store, Unrecorded, Verdict, with_lives};
+use crate::store::{
+    Completion, LostWhy, Owned, Resumed, Store, Trouble, Unrecorded, Verdict, with_lives,
+};
 
 use super::super::call::environment::{fence_above, held_above, token_above};
 use super::super::context::{Context, print_document};
@@ -163,7 +165,14 @@ impl Settling<'_> {
         spent: Result<Owned, Unrecorded>,
     ) -> anyhow::Result<Owned> {
         spent.map_err(|Unrecorded { error, .. }| {
-            let message = format!("{}: its end could not be recorded: {error}", self.subject.key);
+            let key = &self.subject.key;
+            let message = match error.trouble() {
+                Trouble::Unacknowledged => {
+                    let why = error.what();
+                    format!("{key}: the server has its end, but {why}; a fail-over may forget it")
+                }
+                _ => format!("{key}: its end could not be recorded: {error}"),
+            };
             Refusal { status: exit::NOT_RECORDED, message }.into()
         })
     }

@@ -213,10 +213,8 @@ pub(super) fn forgets(url: &Url) -> StoreError {
 
 /// The sentence about a write that too few replicas have.
 pub(super) fn unacknowledged(url: &Url, asked: u32, given: u32) -> StoreError {
-    let what = format!(
-        "{given} of {asked} replicas of {url} have acknowledged the write in time; the server itself has it"
-    );
-    StoreError::new(Trouble::Away, what)
+    let what = format!("{given} of {asked} replicas of {url} have acknowledged the write in time");
+    StoreError::new(Trouble::Unacknowledged, what)
         .with_remedy("try again, or ask for fewer with --redis-wait")
 }
 

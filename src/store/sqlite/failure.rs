@@ -77,7 +77,11 @@ pub(super) fn sentence(path: &Path, limit: Duration, error: &rusqlite::Error) ->
             format!("the store {shown} is damaged or is not a doubletap store ({error})"),
             "restore it, move it away, or name another with --store",
         ),
-        Trouble::Away | Trouble::Refused | Trouble::Output | Trouble::Other => {
+        Trouble::Away
+        | Trouble::Unacknowledged
+        | Trouble::Refused
+        | Trouble::Output
+        | Trouble::Other => {
             return StoreError::new(trouble, format!("the store {shown}: {error}"));
         }
     };

@@ -47,7 +47,7 @@ fn lossy(text: &str, loses: &Arc<AtomicBool>) -> String {
 
 #[track_caller]
 fn assert_unacknowledged(begun: Instant, error: &StoreError) {
-    assert_eq!(error.trouble(), Trouble::Away, "{error}");
+    assert_eq!(error.trouble(), Trouble::Unacknowledged, "{error}");
     assert!(error.what().contains("0 of 1"), "{error}");
     assert!(begun.elapsed() < SOON * 8, "after {:?}: {error}", begun.elapsed());
 }

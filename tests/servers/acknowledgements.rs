@@ -1,0 +1,54 @@
+//! What has to be acknowledged by a copy of a Redis, and is not.
+
+use crate::support::Scene;
+use crate::support::servers::{Persistence, Redis};
+
+/// A server with a copy that can be made deaf, and a scene on it.
+struct Copied {
+    scene: Scene,
+    server: Redis,
+    copy: Redis,
+}
+
+impl Copied {
+    fn new() -> Self {
+        let server = Redis::start(Persistence::EveryWrite);
+        let copy = server.replica();
+        let login = format!("redis://{}:{}@", Redis::USER, Redis::PASSWORD);
+        let scene = Scene::on(server.fresh().replace("redis://", &login));
+        scene.call("setup").run();
+        Self { scene, server, copy }
+    }
+
+    /// Has the copy hear nothing more.
+    fn deafen(&mut self) {
+        assert_eq!(self.server.cli(&["WAIT", "1", "0"]), "1");
+        self.copy.pause();
+        assert_eq!(self.server.cli(&["CLIENT", "KILL", "TYPE", "replica"]), "1");
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server and openssl: cargo test --features full -- --ignored servers::"]
+fn an_end_that_no_copy_has_heard_of_is_not_called_unrecorded() {
+    let mut copied = Copied::new();
+    let mut gate = copied.scene.gate();
+    let words = "--redis-wait 1 --store-timeout 1s --claim-ttl 4s";
+    let call = copied.scene.hanging(&format!("k {words}")).status(74);
+    let said = ["exit status 0", "has recorded", "0 of 1 replicas", "if a fail-over forgets it"];
+    let holder = copied.scene.begun(call.notes(&said));
+    let token = copied.scene.token("j");
+    copied.deafen();
+    gate.open();
+    let told = holder.finish().complaint();
+    assert!(!told.contains("complete"), "there is nothing to be settled: {told}");
+    assert!(!told.contains("not be recorded"), "it is: {told}");
+    assert!(!told.contains("cannot be recorded"), "it is: {told}");
+    let scene = &copied.scene;
+    scene.attempt("k").run();
+    assert_eq!(scene.runs(), 1, "it is on record");
+
+    let call = scene.with_token("complete j --redis-wait 1 --store-timeout 1s", &token);
+    call.status(74).note(&["j: ", "the server has its end", "0 of 1 replicas"]).run();
+    assert_eq!(scene.state("j"), "done");
+}
