@@ -162,12 +162,22 @@ impl<'a, R> Call<'a, R> {
             Ok(Answer::Won(claim)) => Asked::Won(Box::new(Won { claim, prepared, sent })),
             Ok(Answer::Not(decision)) => Asked::Not(decision),
             Err(error) => {
-                let told = self.signals.as_mut().and_then(Signals::told_to_end);
-                let Some(signal) = told else { return self.again_or(error) };
-                self.account.settle(CallOutcome::Error);
-                Asked::Over(Ending::Signal(signal as u8))
+                let is_there = error.trouble() == Trouble::Unacknowledged;
+                let asked = self.unanswered(error);
+                if is_there && !matches!(asked, Ok(Asked::Again)) {
+                    return self.without_claim(store, asked);
+                }
+                asked?
             }
         })
+    }
+
+    /// What becomes of a call whose claim got no answer that it can use.
+    fn unanswered<P>(&mut self, error: StoreError) -> anyhow::Result<Asked<P>> {
+        let told = self.signals.as_mut().and_then(Signals::told_to_end);
+        let Some(signal) = told else { return self.again_or(error) };
+        self.account.settle(CallOutcome::Error);
+        Ok(Asked::Over(Ending::Signal(signal as u8)))
     }
 
     /// Claims in slices, so that a signal to end, or the end of a wait, does not

@@ -25,7 +25,7 @@ use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
 use crate::process::launch::Streams;
 use crate::report::line::CallOutcome;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 use super::Context;
 use super::call::account::Account;
@@ -126,10 +126,13 @@ impl<'a> Once<'a> {
         if !self.args.fail_open {
             return Err(error);
         }
+        // What stands before that names the key, too.
+        let why = error.downcast_ref::<StoreError>().map(ToString::to_string);
+        let why = why.unwrap_or_else(|| format!("{error:#}"));
         self.call
             .context
             .voice
-            .warn(&format!("{}: running unguarded, because {error:#}", self.call.request.title()));
+            .warn(&format!("{}: running unguarded, because {why}", self.call.request.title()));
         self.run_unguarded()
     }
 

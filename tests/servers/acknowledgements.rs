@@ -1,7 +1,7 @@
 //! What has to be acknowledged by a copy of a Redis, and is not.
 
-use crate::support::Scene;
 use crate::support::servers::{Persistence, Redis};
+use crate::support::{Scene, until};
 
 /// A server with a copy that can be made deaf, and a scene on it.
 struct Copied {
@@ -26,6 +26,49 @@ impl Copied {
         self.copy.pause();
         assert_eq!(self.server.cli(&["CLIENT", "KILL", "TYPE", "replica"]), "1");
     }
+}
+
+#[test]
+#[ignore = "needs redis-server and openssl: cargo test --features full -- --ignored servers::"]
+fn a_claim_that_no_copy_has_heard_of_is_given_back_and_its_key_named() {
+    let mut copied = Copied::new();
+    copied.deafen();
+    let scene = &copied.scene;
+    let words = "--redis-wait 1 --store-timeout 1s --claim-ttl 1h --on-crash stop";
+    let said = ["k: ", "given back", "0 of 1 replicas", "--redis-wait"];
+    scene.attempt(&format!("k {words}")).status(125).note(&said).run();
+    assert_eq!(scene.runs(), 0);
+    // Nothing has run, so nobody has anything to decide, and nobody to wait.
+    scene.attempt("k --on-crash stop").run();
+    scene
+        .begin("j --redis-wait 1 --store-timeout 1s --claim-ttl 1h")
+        .status(125)
+        .note(&["j: ", "given back"])
+        .run();
+    scene.attempt("j").run();
+    let call = scene.held("n --redis-wait 1 --store-timeout 1s --ttl 1h");
+    call.status(125).note(&["n: ", "given back"]).run();
+    scene.held("n").run();
+    assert_eq!(scene.runs(), 3);
+}
+
+#[test]
+#[ignore = "needs redis-server and openssl: cargo test --features full -- --ignored servers::"]
+fn what_waits_for_a_claim_that_no_copy_has_heard_of_gives_it_back_at_the_end() {
+    let mut copied = Copied::new();
+    let mut gate = copied.scene.gate();
+    let holder = copied.scene.begun(copied.scene.hanging("k --claim-ttl 1h"));
+    copied.deafen();
+    let scene = &copied.scene;
+    let words = "k -v --wait 4s --rerun --redis-wait 1 --store-timeout 1s --claim-ttl 1h";
+    let waiter = scene.attempt(words).status(125).notes(&["k: ", "given back"]).spawn();
+    until("it waits", || !waiter.stderr_so_far().is_empty());
+    gate.open();
+    holder.finish();
+    waiter.finish();
+    scene.behave(":");
+    scene.attempt("k --rerun").run();
+    assert_eq!(scene.runs(), 2);
 }
 
 #[test]

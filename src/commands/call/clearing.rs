@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use anyhow::Context as _;
+
 use crate::claim::attempt::{Attempt, State};
 use crate::claim::held::Claim;
 use crate::claim::holder::Tie;
@@ -14,7 +16,7 @@ use crate::process::clock;
 use crate::process::group::{self, Presence};
 use crate::process::tenure::until;
 use crate::report::line::CallOutcome;
-use crate::store::{Completion, Liveness as _, Store, StoreError, Verdict};
+use crate::store::{Completion, Liveness as _, Resumed, Store, StoreError, Trouble, Verdict};
 
 use super::super::Context;
 use super::Call;
@@ -53,6 +55,35 @@ impl<R> Call<'_, R> {
             let left = until(end, clock::boot()).max(LAST_TRY);
             store.wait_at_most(left.min(self.context.store_timeout()));
         }
+    }
+
+    /// Gives back a claim that the server has and that is not to be used, as far as that
+    /// can be done: whoever comes next does not wait for a lease that nobody uses, and has
+    /// nothing to decide about a command that never ran.
+    pub(in crate::commands) fn without_claim<T>(
+        &mut self,
+        store: &mut dyn Store,
+        ended: anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let (subject, token) = (self.request.subject.clone(), self.request.token);
+        let limit = self.context.store_timeout();
+        store.wait_at_most(limit.min(LAST_TRY));
+        let is_back = match store.resume(&subject, token) {
+            Ok(Resumed::Claim(claim)) => {
+                let why = "too few replicas had acknowledged it";
+                match self.release(store, claim, None, why) {
+                    Ok(()) => true,
+                    // That is written, too, and acknowledged by as few.
+                    Err(error) => error.trouble() == Trouble::Unacknowledged,
+                }
+            }
+            Ok(Resumed::Ended(_) | Resumed::Lost(_)) => true,
+            Err(_) => false,
+        };
+        store.wait_at_most(limit);
+        let title = self.request.title();
+        let claim = if is_back { "was given back" } else { "stays until its lease is over" };
+        ended.with_context(|| format!("{title}: nothing has run, and its claim {claim}"))
     }
 
     /// Spends a claim whose command never ran.
