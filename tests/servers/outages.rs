@@ -33,7 +33,8 @@ fn nothing_runs_while_the_server_is_gone<E: Engine>() {
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     server.resume();
     server.kill();
-    scene.once("k").sh("echo >>runs").status(125).note(&["localhost"]).run();
+    let words = ["localhost", "see whether the server runs, and whether host and port are right"];
+    scene.once("k").sh("echo >>runs").status(125).note(&words).run();
     assert_eq!(scene.runs(), 0);
     scene.once("k -q --fail-open").sh("echo >>runs").any_stderr().run();
     assert_eq!(scene.runs(), 1);

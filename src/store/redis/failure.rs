@@ -118,7 +118,7 @@ fn unreached(url: &Url, why: &str) -> StoreError {
     } else if why.contains("certificate") {
         error.with_remedy("name the host as its certificate does")
     } else {
-        error.with_remedy("start the server, or name another store with --store")
+        error.with_remedy("see whether the server runs, and whether host and port are right")
     }
 }
 
