@@ -21,6 +21,8 @@ fn an_interrupted_attempt_is_named_with_what_settles_it() {
     assert!(found.starts_with("k: interrupted: its holder died (pid "), "{found}");
     let remedy = checkup.remedy("holder", "note");
     let (settle, forget) = remedy.split_once(", or to run it again: ").unwrap();
+    let (next, settle) = settle.split_once(": ").unwrap();
+    assert_eq!(next, "the next call runs it again; where that has --on-crash stop");
     assert!(settle.starts_with("doubletap complete k --unresolved --exit-code N --store "));
     assert!(forget.starts_with("doubletap forget k --store "), "{forget}");
     typed(&scene, &settle.replace("code N", "code 7"));

@@ -101,6 +101,11 @@ fn stale_holders(context: &Context, store: &mut dyn Store) -> Result<Vec<Finding
         }
         for seen in with_lives(vec![attempt], &mut context.witness())? {
             let standing = Standing::of_attempt(&seen, subject.kind, &now);
+            if standing == Standing::Expired {
+                // A name whose time is over, which is what its time is for: whoever asks
+                // has it.
+                continue;
+            }
             let options = context.options_for(&subject);
             match context.topic_with(&subject, &options).stale(HOLDER, &seen, standing) {
                 None => running += 1,
@@ -110,7 +115,7 @@ fn stale_holders(context: &Context, store: &mut dyn Store) -> Result<Vec<Finding
         }
     }
     if untold > 0 {
-        let states = "--state interrupted --state orphaned --state expired";
+        let states = "--state interrupted --state orphaned";
         let remedy = format!("doubletap list {states}{}", context.store_option());
         stale.push(Finding::note(HOLDER, format!("and {untold} more like these"), remedy));
     }

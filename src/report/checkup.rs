@@ -109,15 +109,12 @@ impl Topic<'_> {
                 format!("{key}: interrupted: its holder has not renewed it ({holder})")
             }
             Standing::Interrupted => format!("{key}: interrupted: its holder died ({holder})"),
-            Standing::Expired => {
-                format!("{key}: expired: its holder has not renewed it ({holder})")
-            }
             _ => return None,
         };
         let remedy = match (standing, seen.life, self.subject.kind) {
             (Standing::Orphaned, Life::Orphaned, _) => self.end_of(seen),
             (Standing::Interrupted, _, Kind::Once) => format!(
-                "{}, or to run it again: {}",
+                "the next call runs it again; where that has --on-crash stop: {}, or to run it again: {}",
                 self.advise("complete", " --unresolved --exit-code N"),
                 self.advise("forget", "")
             ),

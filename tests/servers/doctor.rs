@@ -6,6 +6,7 @@ use crate::support::Scene;
 every_server!(
     a_store_that_is_not_set_up_is_found,
     the_clocks_are_compared_and_the_holders_looked_at,
+    a_name_whose_time_is_over_and_a_key_that_runs_again_need_nobody,
     a_race_has_one_winner_and_leaves_nothing,
 );
 
@@ -33,6 +34,23 @@ fn the_clocks_are_compared_and_the_holders_looked_at<E: Engine>() {
         let holder = checks(&scene, "", "holder");
         holder[0]["found"].as_str().unwrap().contains("interrupted: its holder has not renewed it")
     });
+}
+
+fn a_name_whose_time_is_over_and_a_key_that_runs_again_need_nobody<E: Engine>() {
+    let scene = E::shared().scene();
+    scene.acquire("n --ttl 2s").any_stdout().run();
+    crate::support::until("its time is over", || scene.lease_state("n") == "expired");
+    let holder = checks(&scene, "", "holder");
+    assert_eq!(holder[0]["verdict"], "ok", "{holder:?}");
+    assert!(holder[0]["found"].as_str().unwrap().starts_with("0 running or held"), "{holder:?}");
+    let rows = checks(&scene, "", "rows");
+    assert!(!rows[0]["found"].as_str().unwrap().contains("running"), "nothing runs: {rows:?}");
+
+    scene.interrupted("k --claim-ttl 2s");
+    crate::support::until("its lease is over", || scene.state("k") == "interrupted");
+    let holder = checks(&scene, "", "holder");
+    let remedy = holder[0]["remedy"].as_str().unwrap();
+    assert!(remedy.starts_with("the next call runs it again"), "{holder:?}");
 }
 
 fn a_race_has_one_winner_and_leaves_nothing<E: Engine>() {

@@ -100,7 +100,10 @@ impl PostgresShelf {
         for row in rows {
             if let [kind, state, count] = &*row {
                 let told = kinds.entry(std::cmp::Reverse(kind.clone())).or_default();
-                told.push(format!("{count} {state}"));
+                told.push(format!(
+                    "{count} {}",
+                    if state == "running" { "not ended" } else { state }
+                ));
             }
         }
         let kinds =

@@ -104,7 +104,8 @@ impl RedisShelf {
         asked.cmd("ZCARD").arg(self.keys.running());
         let (chains, attempts, running): (u64, u64, u64) =
             self.line.ask_by(deadline, |connection| asked.query(connection))?;
-        let found = format!("{attempts} attempts in {chains} chains, {running} running");
+        let found =
+            format!("{attempts} attempts in {chains} chains, {running} begun and not ended");
         Ok(Finding::ok("rows", found))
     }
 

@@ -152,6 +152,7 @@ impl SqliteStore {
         })?;
         let mut kinds: BTreeMap<std::cmp::Reverse<String>, Vec<String>> = BTreeMap::new();
         for (kind, state, count) in counts {
+            let state = if state == "running" { "not ended" } else { &state };
             kinds.entry(std::cmp::Reverse(kind)).or_default().push(format!("{count} {state}"));
         }
         let kinds =
