@@ -105,6 +105,17 @@ fn whoever_lost_the_claim_fails_nobody_elses() {
 }
 
 #[test]
+fn a_token_of_nobody_is_not_told_that_somebody_has_what_nobody_has() {
+    let scene = Scene::new();
+    scene.behave("exit 1");
+    scene.attempt("k --retry-after 1h").status(1).run();
+    let stranger = "0".repeat(32);
+    let call = scene.with_token("fail k", &stranger).status(69);
+    let said = call.note(&["k: superseded", "whose newest attempt has ended"]).run().complaint();
+    assert!(!said.contains("has it"), "{said}");
+}
+
+#[test]
 fn a_late_failure_that_nobody_superseded_says_so() {
     let scene = Scene::new();
     let script = r#""$BIN" begin k --pid $$ >token; exit $?"#;

@@ -1,6 +1,6 @@
 //! The sentences about claims that are spent by their token.
 
-use crate::claim::attempt::Attempt;
+use crate::claim::attempt::{Attempt, State};
 use crate::claim::duration::for_people;
 use crate::claim::holder::Tie;
 use crate::store::LostWhy;
@@ -23,6 +23,10 @@ impl Topic<'_> {
             LostWhy::Superseded => {
                 let by = match newest {
                     Some(newest) if newest.is_tombstone() => "it was forgotten".to_owned(),
+                    Some(newest) if own.is_none() && newest.state != State::Running => format!(
+                        "nothing is left of this token's claim, if it was for this key, whose newest attempt has ended ({})",
+                        self.holder(newest)
+                    ),
                     Some(newest) if own.is_none() => format!(
                         "somebody else has it ({}), and nothing is left of this token's claim, if it was for this key",
                         self.holder(newest)
