@@ -158,7 +158,8 @@ pub fn url(name: &str) -> Result<Option<Url>, String> {
             "there is no {scheme} store; name a file, postgresql://… or redis://… (a file of that name is ./{scheme}:…)"
         ));
     };
-    if rest.is_empty() {
+    // What a client of PostgreSQL does not name, its variables do.
+    if rest.is_empty() && engine != Engine::Postgres {
         return Err(format!("it names no {} server", engine.name()));
     }
     if let Some(control) = name.chars().find(|c| c.is_control()) {
@@ -229,6 +230,7 @@ mod tests {
     fn a_scheme_says_what_answers() {
         for (name, engine) in [
             ("postgresql://h/d", Engine::Postgres),
+            ("postgresql://", Engine::Postgres),
             ("postgres://h/d", Engine::Postgres),
             ("POSTGRESQL://h/d", Engine::Postgres),
             ("redis://h", Engine::Redis),
@@ -241,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_scheme_of_nobody_is_refused() {
-        for name in ["mysql://h/d", "file:///x", "http://h", "redis://", "postgresql://"] {
+        for name in ["mysql://h/d", "file:///x", "http://h", "redis://", "rediss://"] {
             assert!(url(name).is_err(), "{name}");
         }
     }

@@ -134,3 +134,22 @@ fn a_server_that_may_only_be_read_runs_nothing<E: Refusing>() {
     let shown = scene.call("show before").env("DOUBLETAP_STORE", &url).any_stdout().run();
     assert!(shown.text().contains("done"), "{}", shown.text());
 }
+
+#[cfg(feature = "postgres")]
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn a_postgresql_that_only_variables_name_is_a_store() {
+    let server = Postgres::shared();
+    let url = server.database();
+    let (place, database) = url.rsplit_once('/').unwrap();
+    let port = place.rsplit(':').next().unwrap();
+    let scene = Scene::on("postgresql://".to_owned());
+    let call = |words: &str| {
+        let call = scene.call(words).env("PGHOST", "localhost").env("PGPORT", port);
+        let call = call.env("PGUSER", Postgres::USER).env("PGPASSWORD", Postgres::PASSWORD);
+        call.env("PGDATABASE", database)
+    };
+    call("setup").run();
+    call("once k -- true").run();
+    call("show k").any_stdout().run();
+}
