@@ -34,7 +34,7 @@ impl Refusing for Postgres {
     }
 
     fn nowhere(url: &str) -> (String, &'static str) {
-        (url.replace("/postgres?", "/not_there?"), "createdb not_there")
+        (url.replace("/postgres?", "/not_there?"), "createdb -h localhost")
     }
 
     fn certified(&self, url: &str) -> String {

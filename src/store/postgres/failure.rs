@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use tokio_postgres::Error;
+use tokio_postgres::config::Host;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use super::address::Address;
@@ -243,6 +244,23 @@ fn password_remedy(address: &Address) -> String {
     }
 }
 
+/// The line that makes the database, on the first of the hosts that are tried.
+fn createdb(address: &Address) -> String {
+    let config = &address.config;
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => Some(host.clone()),
+        Some(Host::Unix(folder)) => Some(folder.display().to_string()),
+        None => None,
+    };
+    let words = [
+        host.map(|host| format!(" -h {}", quote(&host))),
+        config.get_ports().first().map(|port| format!(" -p {port}")),
+        config.get_user().map(|user| format!(" -U {}", quote(user))),
+        Some(format!(" {}", quote(config.get_dbname().unwrap_or_default()))),
+    ];
+    format!("createdb{}", words.into_iter().flatten().collect::<String>())
+}
+
 /// The sentence about what a server refused.
 fn refusal(address: &Address, limit: Duration, told: &DbError) -> StoreError {
     let (shown, code) = (&address.shown, told.code());
@@ -274,7 +292,7 @@ fn refusal(address: &Address, limit: Duration, told: &DbError) -> StoreError {
         "3D" => (
             Trouble::Refused,
             format!("the store {shown} is not there: {said}"),
-            format!("createdb {}", quote(address.config.get_dbname().unwrap_or_default())),
+            createdb(address),
         ),
         _ if *code == SqlState::INSUFFICIENT_PRIVILEGE => (
             Trouble::Refused,

@@ -132,8 +132,11 @@ fn a_server_that_is_not_there_is_said_to_be_away_at_once() {
 fn a_database_and_rights_that_are_missing_are_named() {
     let server = Postgres::shared();
     let url = fresh();
-    let why = refused(&server.url("not_there"));
-    assert_eq!(why.remedy(), Some("createdb not_there"));
+    let there = server.url("not_there");
+    let why = refused(&there);
+    let port = there.rsplit(':').next().unwrap().split('/').next().unwrap();
+    let typed = format!("createdb -h localhost -p {port} -U {} not_there", Postgres::USER);
+    assert_eq!(why.remedy(), Some(&*typed));
 
     let name = database(&url);
     server.sql(name, &format!("CREATE ROLE \"Guest-{name}\" LOGIN PASSWORD 'x'"));
