@@ -87,6 +87,23 @@ fn the_rights_that_the_readme_names_are_enough() {
     assert_eq!(server.cli(&["ACL", "LOG"]), "");
 }
 
+#[cfg(feature = "redis")]
+#[test]
+#[ignore = "needs redis-server and openssl: cargo test --features full -- --ignored servers::"]
+fn a_user_without_rights_is_given_them_as_the_sentence_says() {
+    let server = Redis::start(Persistence::Memory);
+    let rules = ["ACL", "SETUSER", "poor", "on", ">pw", "~other:*", "+@connection"];
+    assert_eq!(server.cli(&rules), "OK");
+    let scene = Scene::on(server.url("ours").replace("redis://", "redis://poor:pw@"));
+    let said = scene.call("setup").status(125).note(&["NOPERM"]).run().complaint();
+    let (_, typed) = said.trim().split_once("ACL SETUSER ").expect(&said);
+    assert!(typed.starts_with("poor ~{ours}:* &{ours}:* +"), "{said}");
+    let rules: Vec<_> = ["ACL", "SETUSER"].into_iter().chain(typed.split(' ')).collect();
+    assert_eq!(server.cli(&rules), "OK");
+    scene.call("setup").run();
+    scene.once("k").sh("true").run();
+}
+
 #[test]
 #[ignore = "needs redis-server and openssl: cargo test --features full -- --ignored servers::"]
 fn its_certificate_is_of_its_own_authority() {

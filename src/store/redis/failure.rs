@@ -7,10 +7,15 @@ use std::time::Duration;
 
 use redis::RedisError;
 
+use super::address::Address;
 use crate::claim::duration::for_people;
 use crate::place::Url;
 use crate::store::{StoreError, Trouble};
 use crate::text::{escape, quote};
+
+/// What the store asks of a server, beside its own keys and channels.
+const RIGHTS: &str =
+    "+@read +@write +@connection +@pubsub +@scripting +time +info +wait +config|get";
 
 /// What came of an exchange that failed.
 #[derive(Clone, Debug)]
@@ -128,12 +133,12 @@ fn refusal(url: &Url, told: &Told) -> StoreError {
         _ if told.is_refusal() => (
             Trouble::Refused,
             format!("the store {url} does not let us in ({said})"),
-            "name a user and a password in the URL, or the password in REDISCLI_AUTH".to_owned(),
+            "put the password into REDISCLI_AUTH, or the URL with its user and password into DOUBLETAP_STORE".to_owned(),
         ),
         "NOPERM" => (
             Trouble::Refused,
             format!("the store {url} does not let this user work on it ({said})"),
-            "allow it scripts, the keys and the channels of the store (ACL SETUSER)".to_owned(),
+            rights(url),
         ),
         "READONLY" => (
             Trouble::ReadOnly,
@@ -168,6 +173,17 @@ fn refusal(url: &Url, told: &Told) -> StoreError {
         _ => return StoreError::new(Trouble::Other, format!("the store {url}: {said}")),
     };
     StoreError::new(trouble, what).with_remedy(remedy)
+}
+
+/// The rule that lets a user work on a store.
+fn rights(url: &Url) -> String {
+    // What the password is does not matter here.
+    let address = Address::of(url, &|_| Some("-".into()));
+    let Ok(Address { login, name, .. }) = address else {
+        return "allow it scripts, the keys and the channels of the store".to_owned();
+    };
+    let user = login.and_then(|login| login.user).unwrap_or_else(|| "default".to_owned());
+    format!("allow it that: ACL SETUSER {user} ~{{{name}}}:* &{{{name}}}:* {RIGHTS}")
 }
 
 /// The node that `MOVED 3999 127.0.0.1:6381` names.
@@ -256,6 +272,14 @@ mod tests {
             assert!(!error.to_string().contains("s3cret"), "{error}");
             assert!(!error.to_string().contains("script: abc"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_rights_that_are_named_are_those_of_the_readme() {
+        assert!(include_str!("../../../README.md").contains(RIGHTS));
+        let error = of("NOPERM", "this user has no permissions");
+        let typed = format!("ACL SETUSER app ~{{doubletap}}:* &{{doubletap}}:* {RIGHTS}");
+        assert!(error.remedy().unwrap().ends_with(&typed), "{error}");
     }
 
     #[test]
