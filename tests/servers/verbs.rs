@@ -16,6 +16,7 @@ every_server!(
     a_script_that_is_tied_to_its_process_alone_is_refused,
     a_step_is_not_run_again,
     what_is_known_is_shown_listed_counted_forgotten_and_pruned,
+    what_is_counted_has_no_files_in_it,
     output_is_there_at_the_end,
     the_password_is_handed_down_and_never_shown,
     a_call_for_a_key_that_is_held_above_does_not_wait_for_itself,
@@ -136,6 +137,16 @@ fn what_is_known_is_shown_listed_counted_forgotten_and_pruned<E: Engine>() {
     let swept = scene.json("prune --older-than 0s --force --json");
     assert_eq!(swept["keys"], 3);
     assert_eq!(scene.json("list --json"), Value::Array(Vec::new()));
+}
+
+fn what_is_counted_has_no_files_in_it<E: Engine>() {
+    let scene = E::shared().scene();
+    scene.once("k").sh("echo out").stdout("out\n").run();
+    let text = scene.call("stats").any_stdout().run().text();
+    assert!(text.contains("keys") && text.contains("output kept"), "{text}");
+    for files in ["store file", "write-ahead log", "output files"] {
+        assert!(!text.contains(files), "there are no {files}: {text}");
+    }
 }
 
 fn output_is_there_at_the_end<E: Engine>() {

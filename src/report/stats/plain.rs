@@ -37,15 +37,16 @@ pub fn table(stats: &Stats<'_>, form: Form) -> String {
 fn totals(stats: &Stats<'_>) -> Vec<Vec<Cell>> {
     let survey = stats.survey;
     let sizes = survey.sizes;
-    let mut rows = vec![
-        ("store", escape(&stats.store.to_string())),
-        ("store file", size::for_people(sizes.file)),
-        ("write-ahead log", size::for_people(sizes.log)),
-        (
-            "output files",
-            format!("{} with {}", sizes.output_file_count, size::for_people(sizes.output_files)),
-        ),
-    ];
+    let mut rows = vec![("store", escape(&stats.store.to_string()))];
+    // A server has no files that could be counted from here.
+    if stats.store.file().is_some() {
+        let outputs = size::for_people(sizes.output_files);
+        rows.extend([
+            ("store file", size::for_people(sizes.file)),
+            ("write-ahead log", size::for_people(sizes.log)),
+            ("output files", format!("{} with {outputs}", sizes.output_file_count)),
+        ]);
+    }
     rows.extend(stats.namespace.map(|namespace| ("namespace", namespace.to_string())));
     rows.push(("keys", survey.keys.values().sum::<u64>().to_string()));
     rows.push(("attempts", survey.attempts.to_string()));
