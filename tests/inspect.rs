@@ -64,6 +64,23 @@ fn show_json_is_one_document_with_every_attempt_newest_first() {
 }
 
 #[test]
+fn show_for_people_says_how_much_of_a_lease_is_left() {
+    let scene = Scene::new();
+    let shown = |words: &str| scene.call(&format!("show {words}")).any_stdout().run().text();
+    let token = scene.acquired("n");
+    let text = shown("n --kind lease");
+    let (_, left) = text.split_once("its lease ends in ").expect(&text);
+    assert!(left.starts_with("59m") || left.starts_with("1h"), "{text}");
+    assert!(left.contains("unless it is renewed"), "{text}");
+    scene.with_token("release n", &token).run();
+    let bystander = scene.bystander();
+    scene.begin(&format!("k --pid {}", bystander.pid())).any_stdout().run();
+    for words in ["n --kind lease", "k"] {
+        assert!(!shown(words).contains("its lease"), "it has none: {}", shown(words));
+    }
+}
+
+#[test]
 fn show_for_people_names_key_state_and_holder() {
     let scene = Scene::new();
     let mut gate = scene.gate();

@@ -3,6 +3,7 @@
 use crate::claim::attempt::{Attempt, Extent, State};
 use crate::claim::decide::Seen;
 use crate::claim::duration::for_people;
+use crate::claim::holder::Tie;
 use crate::claim::key::{Kind, Subject};
 use crate::claim::standing::{Standing, deciding};
 use crate::claim::time::{Expiry, Now};
@@ -98,6 +99,12 @@ fn described(seen: &Seen, kind: Kind, now: &Now, form: Form) -> Cell {
         ),
         format!("try {} of operation {}", attempt.number, attempt.operation),
     ]);
+    // What hangs on a process alone has no time to be over.
+    let lease = attempt.until.left(now).filter(|_| attempt.end.is_none());
+    let lease = lease.filter(|_| attempt.tie != Tie::Process);
+    parts.extend(
+        lease.map(|left| format!("its lease ends in {} unless it is renewed", for_people(left))),
+    );
     if let Some(end) = &attempt.end {
         parts.extend(end.outcome.map(|outcome| outcome.to_string()));
         parts.extend(end.reason.as_deref().map(escape));
