@@ -106,9 +106,10 @@ pub trait Store: Send {
     /// marks what is superseded as interrupted and inserts the next
     /// generation. Of any number of callers at most one wins. Durable against
     /// power loss when it returns. Calling it again with the same token after
-    /// an error answers with the claim that was won, if it was. Only a claim that hangs
-    /// on its wrapper takes a lock of `liveness`. A step is had only while the attempt
-    /// that it belongs to is still its owner's, which is tested under the same lock.
+    /// an error answers with the claim that was won, if it was, as that was written: with
+    /// its own claimant and its own time. Only a claim that hangs on its wrapper takes a
+    /// lock of `liveness`. A step is had only while the attempt that it belongs to is
+    /// still its owner's, which is tested under the same lock.
     ///
     /// # Errors
     /// When the store cannot be written; nothing may be run then.

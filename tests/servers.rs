@@ -20,6 +20,8 @@ mod failover;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod herds;
 #[cfg(any(feature = "postgres", feature = "redis"))]
+mod lost_answers;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod outages;
 #[cfg(feature = "postgres")]
 mod pooled;

@@ -74,7 +74,8 @@ pub(super) struct Call<'a, R = &'a RunArgs> {
 pub(super) struct Won<P = Newborn> {
     pub(super) claim: Claim,
     pub(super) prepared: P,
-    /// When the claim was sent: its lease counts from then.
+    /// When the claim was sent: its lease counts from then, if it is the one that has won and
+    /// not an earlier one whose answer was lost.
     pub(super) sent: BootMs,
 }
 

@@ -33,7 +33,7 @@ use crate::store::{Liveness as _, Owned, Store};
 use super::clearing::{Cleared, clear_remains};
 use super::environment::{late_names, late_variables};
 use super::keeper::{Keeper, Keeping};
-use super::{Call, Won};
+use super::{Asked, Call, Won};
 
 /// How far a claim that was won came.
 pub(in crate::commands) enum Begun {
@@ -41,7 +41,7 @@ pub(in crate::commands) enum Begun {
     Running(Box<Under>),
     /// It is over: nothing runs.
     Over(Ending),
-    /// It was won too late to be used, and given back.
+    /// It could not be used any more, and was given back: it is to be asked for again.
     Again(Box<dyn Store>),
 }
 
@@ -116,6 +116,11 @@ impl Call<'_> {
     ) -> anyhow::Result<Begun> {
         let Won { claim, prepared: mut newborn, sent } = won;
         self.account.about(claim.attempt());
+        if claim.attempt().group != Some(newborn.group()) {
+            // An earlier claim won it, for a command that is gone, and its answer was lost. Its
+            // time has been passing since, and who takes over would look for nobody.
+            return self.give_up(store, claim, "the answer to its claim was lost");
+        }
         self.tell_of_take_over(&claim);
         let prepared =
             clear_remains(self.context, &mut *store, &claim).map_err(anyhow::Error::from).and_then(
@@ -133,9 +138,7 @@ impl Call<'_> {
         }
         let tenure = Arc::new(Tenure::new(claim.attempt().lease, self.takers(), sent));
         if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
-            self.release(&mut *store, claim, None, "it was won too late to be used")?;
-            self.draw_anew()?;
-            return Ok(Begun::Again(store));
+            return self.give_up(store, claim, "it was won too late to be used");
         }
         if let Some(signal) = self.signals.as_mut().and_then(Signals::told_to_end) {
             self.release(&mut *store, claim, None, "told to end before it started")?;
@@ -158,6 +161,23 @@ impl Call<'_> {
         let transacting = Arc::new(Transacting::default());
         let keeper = Keeper::new(store, keeping, Arc::clone(&transacting), self.context.voice);
         Ok(Begun::Running(Box::new(Under { claim, keeper, transacting, tenure, running, pump })))
+    }
+
+    /// Gives back what cannot be used any more, so that it can be asked for again. If that
+    /// cannot be written just now, it is somebody else's until its time is over.
+    fn give_up(
+        &mut self,
+        mut store: Box<dyn Store>,
+        claim: Claim,
+        why: &str,
+    ) -> anyhow::Result<Begun> {
+        if let Err(error) = self.release(&mut *store, claim, None, why)
+            && let Asked::Over(ending) = self.again_or::<()>(error)?
+        {
+            return Ok(Begun::Over(ending));
+        }
+        self.draw_anew()?;
+        Ok(Begun::Again(store))
     }
 
     fn takers(&self) -> Takers {

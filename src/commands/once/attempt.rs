@@ -13,8 +13,8 @@ use super::super::call::unguarded::{MakePump, Unguarded};
 use super::Once;
 
 impl Once<'_> {
-    /// Runs the command under its claim; goes on with the store if that was won
-    /// too late to be used.
+    /// Runs the command under its claim; goes on with the store if that
+    /// could not be used any more.
     pub(super) fn run_claimed(
         &mut self,
         store: Box<dyn Store>,
