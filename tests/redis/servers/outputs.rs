@@ -1,7 +1,7 @@
 //! Outputs of any size, and how long they are kept.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use doubletap::store::shelf::{Changes, Durability, Shelf as _, Wanted};
@@ -10,8 +10,9 @@ use doubletap::store::{Frames, Store as _, Trouble};
 use super::relay::{Ear, Heard, deaf, relayed, says};
 use super::{completed, shelf, store, won};
 use crate::contract::completion::{kept, recorded, with_output};
-use crate::contract::stage::{output_in, request, subject};
+use crate::contract::stage::{older_than, output_in, request, subject};
 use crate::support::servers::{Persistence, Redis};
+use crate::support::{Scene, until};
 
 /// Bytes of which no part is like another.
 fn bytes(length: usize) -> Vec<u8> {
@@ -116,5 +117,25 @@ sentence! {
         let unrecorded = store.complete(own, &with_output(&bytes(1 << 20), recorded())).unwrap_err();
         assert_eq!(unrecorded.error.trouble(), Trouble::Output, "{}", unrecorded.error);
         completed(&mut store, unrecorded.claim, &recorded());
+    }
+
+    fn what_is_pruned_while_its_output_is_read_runs_anew() {
+        let text = Redis::shared().fresh();
+        let other = Mutex::new(store(&text));
+        let asked: Arc<Ear> = Arc::new(move |said| {
+            if says(said, "LINDEX") {
+                let mut other = other.lock().unwrap();
+                until("it ended some time ago", || {
+                    other.sweep(&older_than(Duration::ZERO), &mut |_| ()).unwrap();
+                    other.chain(&subject("k")).unwrap().is_empty()
+                });
+            }
+            Heard::Fine
+        });
+        let scene = Scene::on(relayed(&text, &asked, &deaf()));
+        for runs in [1, 2] {
+            scene.once("k").sh("echo >>runs; head -c 3000000 /dev/zero").any_stdout().run();
+            assert_eq!(scene.runs(), runs);
+        }
     }
 }
