@@ -6,9 +6,9 @@
 //!
 //! Nothing is locked. One script reads a chain, its number and the server's clock; what is to
 //! be changed is decided here; another script does it if the number is still the same, which
-//! no two states of a chain share, and if no more than a second has gone by. Else all of it
-//! is done again. So a change happens as a whole or not at all, and a claim that comes late
-//! does not begin with a lease that is over.
+//! no two states of a chain share, and, if it is a claim, if little of its lease has gone by.
+//! Else all of it is done again. So a change happens as a whole or not at all, and a claim
+//! that comes late does not begin with a lease that is over.
 //!
 //! Redis makes no single write durable. How much a restart, a fail-over or a full memory can
 //! undo is for the server's settings to say (`examining`).

@@ -19,6 +19,7 @@ mod opening;
 mod outputs;
 mod racing;
 mod relay;
+mod slow;
 mod trouble;
 mod watching;
 

@@ -41,7 +41,7 @@ end
 if (redis.call('HGET', chain, 'revision') or '0') ~= plan.revision then
   return 'changed'
 end
-if math.abs(ms - plan.read_ms) > plan.patience_ms then
+if plan.patience_ms and math.abs(ms - plan.read_ms) > plan.patience_ms then
   return 'late'
 end
 if plan.parent and not runs(plan.parent) then

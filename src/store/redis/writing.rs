@@ -1,6 +1,6 @@
 //! Changes a chain: read, decide, and write as one script, if nothing has changed it since.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -20,8 +20,8 @@ use crate::claim::time::{Expiry, Now};
 use crate::store::shelf::{Changes, Durability, Step, Wanted};
 use crate::store::{StoreError, Trouble, document, row};
 
-/// What was decided so long after it was read is decided again: a claim must not begin with
-/// a lease that is over.
+/// A claim that comes so long after what it was decided from was read is decided again,
+/// unless its lease is so long that most of it is left all the same (`patience`).
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// So long after its record expired an output goes by itself. Only outputs do: rows are
@@ -37,7 +37,8 @@ struct Plan {
     version: String,
     revision: String,
     read_ms: i64,
-    patience_ms: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patience_ms: Option<i64>,
     identity: String,
     /// What the names of chains and of outputs begin with.
     chains: String,
@@ -122,7 +123,6 @@ impl RedisShelf {
         let mut deadline = Deadline::after(self.limit);
         let (mut pauses, mut reconnected, mut forgotten) = (Pauses::default(), false, 0);
         loop {
-            let begun = Instant::now();
             let reading = self.read_chain(wanted, deadline)?;
             let changes = step(&reading.page, &mut |now| self.draw(now, deadline))?;
             if changes.is_nothing() {
@@ -132,13 +132,13 @@ impl RedisShelf {
                 && upload.as_ref().is_none_or(|upload| upload.fence != *fence)
             {
                 *upload = self.upload(*fence, frames)?;
-                // That took its own time, however long; what was read may be old by now.
+                // That took its own time, however long.
                 deadline = Deadline::after(self.limit);
                 forgotten += u32::from(upload.is_none());
                 if forgotten > FORGOTTEN {
                     return Err(failure::forgets(&self.url));
                 }
-                if upload.is_none() || begun.elapsed() > PATIENCE / 4 {
+                if upload.is_none() {
                     continue;
                 }
             }
@@ -197,7 +197,7 @@ impl RedisShelf {
             version: FORMAT.to_string(),
             revision: reading.revision.clone(),
             read_ms: reading.ms,
-            patience_ms: to_ms(PATIENCE),
+            patience_ms: patience(changes).map(to_ms),
             identity: identity(subject),
             chains: keys.chains(),
             outputs: keys.outputs(),
@@ -259,6 +259,15 @@ impl Plan {
         named.extend(outputs.map(|fence| format!("{}{fence}", self.outputs)));
         named
     }
+}
+
+/// How old what was read may be when the change comes. A lease is counted from the reading,
+/// and a claim must not begin with one that is over, or nearly. Whoever renews, or ends,
+/// counts from before that; nothing else that is decided becomes wrong by time alone, so
+/// that a server far away takes it too.
+fn patience(changes: &Changes) -> Option<Duration> {
+    let claimed = changes.added.as_ref().filter(|added| added.state == State::Running);
+    claimed.map(|claimed| PATIENCE.max(claimed.lease / 4))
 }
 
 /// The row of an attempt: a line that the scripts read, and the document.

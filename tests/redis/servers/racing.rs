@@ -112,11 +112,12 @@ sentence! {
         slow.change(Wanted::of(&chain), Durability::Power, &mut |page, fences| {
             read_at.push(page.now.wall);
             if read_at.len() == 1 {
-                // It is stopped, or swapped out, for longer than its lease is to be.
+                // It is stopped, or swapped out, until most of its lease would be over.
                 thread::sleep(Duration::from_millis(1500));
             }
             let mut added = made(fences(&page.now)?);
             added.started = page.now.wall;
+            added.lease = Duration::from_secs(2);
             Ok(Changes { added: Some(added), ..Changes::default() })
         })
         .unwrap();
