@@ -50,7 +50,9 @@ use wait::{Waiting, Woken};
 const SLICE: Duration = Duration::from_millis(100);
 
 /// The same for a server, which may be far away, and to which a connection may have to be
-/// made first.
+/// made first. Whatever is asked of it in vain has twice as long the next time, so that what
+/// takes longer comes to its end all the same, and nobody who tells us to end waits for
+/// longer than we had waited before.
 const SLICE_OF_SERVER: Duration = Duration::from_secs(2);
 
 /// One call of a verb that claims, and that runs a command under its claim if it is told
@@ -146,7 +148,10 @@ impl<'a, R> Call<'a, R> {
         let began = Instant::now();
         let decision = match store.look(&self.request, &mut self.live) {
             Ok(decision) => decision,
-            Err(error) => return self.again_or(error),
+            Err(error) => {
+                self.give_more_time(store);
+                return self.again_or(error);
+            }
         };
         if let Decision::Replay(_) | Decision::Busy(_) | Decision::Mismatch(_) = decision {
             self.account.in_store(began);
@@ -191,32 +196,44 @@ impl<'a, R> Call<'a, R> {
         let began = Instant::now();
         let (mut sent, mut may_have_won) = (clock::boot(), false);
         let is_server = matches!(self.context.place(), Place::Server(_));
-        let slice = if is_server { SLICE_OF_SERVER } else { SLICE };
+        let mut slice = if is_server { SLICE_OF_SERVER } else { SLICE };
         let limit = self.context.store_timeout();
         let answer = loop {
             let left = limit.saturating_sub(began.elapsed());
-            store.wait_at_most(left.min(slice));
+            // What is left of the last would be too little for anything.
+            let slice_of_it = if left < slice * 2 { left } else { slice };
+            store.wait_at_most(slice_of_it);
             let error = match store.claim(&self.request, claimant, &mut self.live) {
                 Err(error) if error.trouble().may_pass() => error,
                 answer => break answer,
             };
-            let over = left <= slice || self.waiting.is_over();
+            let over = left <= slice_of_it || self.waiting.is_over();
             let told = self.signals.as_mut().is_some_and(Signals::has_told_to_end);
             match error.trouble() {
                 Trouble::Locked if over || told => break Err(store.locked_for(limit)),
                 // It has not won: its lease counts from the next time.
                 Trouble::Locked if is_server && !may_have_won => sent = clock::boot(),
                 Trouble::Locked => {}
-                _ if over || told => break Err(error),
+                _ if left <= slice_of_it => break Err(error.within(limit)),
+                _ if over || told => break Err(error.within(began.elapsed())),
                 // It may have: the same token gives the same claim then.
                 _ => {
                     may_have_won = true;
+                    slice = slice.saturating_mul(2);
                     thread::sleep(SLICE);
                 }
             }
         };
         store.wait_at_most(limit);
         (answer, sent)
+    }
+
+    /// Gives a store that was asked in vain twice the time for what it is asked next, up to
+    /// all that there is.
+    pub(super) fn give_more_time(&self, store: &mut dyn Store) {
+        let limit = self.context.store_timeout();
+        let had = store.wait_at_most(limit);
+        store.wait_at_most(had.saturating_mul(2).min(limit));
     }
 
     /// Draws what the next claim is told by, after one was given back: others may have

@@ -189,6 +189,7 @@ impl<'a> Once<'a> {
         let (period, given) = match found {
             Ok(found) => found,
             Err(error) => {
+                call.give_more_time(store);
                 return Ok(match call.again_or::<()>(error)? {
                     Asked::Over(ending) => Given::Over(ending),
                     _ => Given::Again,

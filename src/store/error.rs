@@ -1,6 +1,9 @@
 //! What can go wrong with a store, in sentences that name the remedy.
 
 use std::fmt;
+use std::time::Duration;
+
+use crate::claim::duration::for_people;
 
 /// The kind of trouble; callers only ask whether trying again makes sense and
 /// whether less might fit.
@@ -41,13 +44,33 @@ pub struct StoreError {
     trouble: Trouble,
     what: String,
     remedy: Option<String>,
+    /// What `what` says before how long was waited.
+    in_vain: Option<String>,
 }
 
 impl StoreError {
     /// An error of a kind; what it is about is a lower-case fragment.
     #[must_use]
     pub fn new(trouble: Trouble, what: impl Into<String>) -> Self {
-        Self { trouble, what: what.into(), remedy: None }
+        Self { trouble, what: what.into(), remedy: None, in_vain: None }
+    }
+
+    /// The error of a server whose answer did not come within a time, which is what the
+    /// sentence ends with.
+    #[must_use]
+    pub fn late(what: impl Into<String>, limit: Duration) -> Self {
+        let in_vain = Some(what.into());
+        Self { in_vain, ..Self::new(Trouble::Away, "") }.within(limit)
+    }
+
+    /// The same where all the time was this, and the call that failed had some of it. Any
+    /// other error is as it was.
+    #[must_use]
+    pub fn within(mut self, limit: Duration) -> Self {
+        if let Some(what) = &self.in_vain {
+            self.what = format!("{what} within {}", for_people(limit));
+        }
+        self
     }
 
     /// Adds what to do about it, or what to type.
@@ -84,3 +107,20 @@ impl fmt::Display for StoreError {
 }
 
 impl std::error::Error for StoreError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_waited_for_an_answer_is_told_for_how_long() {
+        let [some, all] = [2, 10].map(Duration::from_secs);
+        let late = StoreError::late("the server did not answer", some).with_remedy("try again");
+        assert_eq!(late.to_string(), "the server did not answer within 2s; try again");
+        let late = late.within(all);
+        assert_eq!(late.to_string(), "the server did not answer within 10s; try again");
+        assert_eq!(late.trouble(), Trouble::Away);
+        let broken = StoreError::new(Trouble::Away, "the connection broke").within(all);
+        assert_eq!(broken.to_string(), "the connection broke");
+    }
+}

@@ -185,16 +185,12 @@ pub(super) fn sentence(address: &Address, limit: Duration, fault: &Fault) -> Sto
     let shown = &address.shown;
     let (trouble, what, remedy) = match fault {
         Fault::Said(said) => return said.clone(),
-        Fault::Late => (
-            Trouble::Away,
-            format!(
-                "the store {shown} gave no answer within {} ({})",
-                for_people(limit),
-                address.places()
-            ),
-            "see whether the server runs and can be reached, or wait longer with --store-timeout"
-                .to_owned(),
-        ),
+        Fault::Late => {
+            let what = format!("the store {shown} ({}) gave no answer", address.places());
+            return StoreError::late(what, limit).with_remedy(
+                "see whether the server runs and can be reached, or wait longer with --store-timeout",
+            );
+        }
         Fault::Broken => (
             Trouble::Away,
             format!("the connection to the store {shown} broke ({})", address.places()),

@@ -100,12 +100,8 @@ impl Failure {
                 format!("the connection to the store {url} broke ({why})"),
             )
             .with_remedy("try again"),
-            Self::Late => {
-                let limit = for_people(limit);
-                let what = format!("the store {url} did not answer within {limit}");
-                StoreError::new(Trouble::Away, what)
-                    .with_remedy("try again, or wait longer with --store-timeout")
-            }
+            Self::Late => StoreError::late(format!("the store {url} did not answer"), limit)
+                .with_remedy("try again, or wait longer with --store-timeout"),
             Self::Told(told) => refusal(url, told),
             Self::Strange(what) => {
                 let what = format!("what answers at {url} is no Redis that is known ({what})");

@@ -8,11 +8,12 @@ use std::time::Duration;
 use doubletap::claim::decide::Decision;
 use doubletap::store::{Owned, Store as _};
 
-use super::relay::{Ear, Heard, deaf, relayed};
+use super::relay::{Ear, Heard, deaf, relayed, says};
 use super::{LIMIT, completed, refusal, store, won};
 use crate::contract::completion::recorded;
 use crate::contract::stage::request;
 use crate::support::servers::Redis;
+use crate::support::{Scene, until};
 
 /// A way to a server each of whose answers comes so many milliseconds later.
 fn far(text: &str, ms: &Arc<AtomicU64>) -> String {
@@ -22,6 +23,25 @@ fn far(text: &str, ms: &Arc<AtomicU64>) -> String {
         Heard::Fine
     });
     relayed(text, &deaf(), &answered)
+}
+
+/// A way to a server that never hears of a change.
+fn unheard(text: &str) -> String {
+    let asked: Arc<Ear> = Arc::new(|said| {
+        while says(said, "read_ms") {
+            thread::park();
+        }
+        Heard::Fine
+    });
+    relayed(text, &asked, &deaf())
+}
+
+/// A scene at such a place that is set up, on a server that knows what it will be asked.
+fn scene_at(place: String) -> Scene {
+    let scene = Scene::on(place);
+    scene.call("setup").run();
+    scene.once("warm").sh("true").run();
+    scene
 }
 
 sentence! {
@@ -35,5 +55,40 @@ sentence! {
         assert_eq!(store.renew(&own.ownership(), LIMIT).unwrap(), Owned::Yes);
         completed(&mut store, own, &recorded());
         assert!(matches!(refusal(&mut store, &request("k", 3)), Decision::Replay(_)));
+    }
+
+    fn the_time_for_the_store_is_the_time_that_a_claim_may_take() {
+        let url = Redis::shared().fresh();
+        drop(scene_at(url.clone()));
+        let ms = Arc::new(AtomicU64::new(0));
+        let scene = Scene::on(far(&url, &ms));
+        ms.store(1100, Ordering::SeqCst);
+        scene.once("k --store-timeout 1m").sh("echo >>runs").run();
+        assert_eq!(scene.runs(), 1);
+    }
+
+    fn who_waits_is_given_what_takes_longer_than_a_look_may_at_first() {
+        let url = Redis::shared().fresh();
+        drop(scene_at(url.clone()));
+        let ms = Arc::new(AtomicU64::new(0));
+        let scene = Scene::on(far(&url, &ms));
+        let mut gate = scene.gate();
+        let holder = scene.begun(scene.hanging("k").env("DOUBLETAP_STORE", &url));
+        let waiter = scene.attempt("k -v --wait 5m").any_stderr().spawn();
+        until("it waits", || !waiter.stderr_so_far().is_empty());
+        ms.store(2500, Ordering::SeqCst);
+        gate.open();
+        holder.finish();
+        waiter.finish();
+        assert_eq!(scene.runs(), 1);
+    }
+
+    fn a_claim_that_no_answer_comes_to_names_the_time_for_the_store() {
+        let url = Redis::shared().fresh();
+        drop(scene_at(url.clone()));
+        let scene = Scene::on(unheard(&url));
+        let call = scene.once("k --store-timeout 3s").sh("echo >>runs").status(125);
+        call.note(&["did not answer within 3s"]).run();
+        assert_eq!(scene.runs(), 0);
     }
 }
