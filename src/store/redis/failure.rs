@@ -3,6 +3,9 @@
 //! What the client crate says of an error is shown only where it is the system's or that of
 //! TLS; a server's answer is shown by its code and its text. Neither has a password in it.
 
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::RedisError;
@@ -24,6 +27,9 @@ pub(super) enum Failure {
     Unreached(String),
     /// The connection broke. What was asked for may have been done.
     Broken(String),
+    /// We were stopped, or told something, while we waited. What was asked for may have been
+    /// done.
+    Interrupted(String),
     /// The time ran out. What was asked for may have been done.
     Late,
     /// The server said no.
@@ -86,6 +92,7 @@ impl Failure {
                 Self::Told(Told::new(told.code(), told.details().unwrap_or_default()))
             }
             None if error.is_timeout() => Self::Late,
+            None if is_interruption(error) => Self::Interrupted(escape(&error.to_string())),
             None if error.is_io_error() => Self::Broken(escape(&error.to_string())),
             None => Self::Strange(escape(error.category())),
         }
@@ -95,7 +102,7 @@ impl Failure {
     pub(super) fn sentence(&self, url: &Url, limit: Duration) -> StoreError {
         match self {
             Self::Unreached(why) => unreached(url, why),
-            Self::Broken(why) => StoreError::new(
+            Self::Broken(why) | Self::Interrupted(why) => StoreError::new(
                 Trouble::Away,
                 format!("the connection to the store {url} broke ({why})"),
             )
@@ -109,6 +116,16 @@ impl Failure {
             }
         }
     }
+}
+
+/// Whether the kernel broke off what was waited for. It does so on a socket with a time
+/// limit whenever a process that was stopped goes on, whatever happens to signals
+/// (`signal(7)`).
+fn is_interruption(error: &RedisError) -> bool {
+    // The error of the system is kept in what the client shares among copies.
+    let shared = error.source().and_then(|why| why.downcast_ref::<Arc<dyn Error + Send + Sync>>());
+    let told = shared.and_then(|why| why.downcast_ref::<io::Error>());
+    told.is_some_and(|why| why.kind() == io::ErrorKind::Interrupted)
 }
 
 fn unreached(url: &Url, why: &str) -> StoreError {

@@ -3,7 +3,8 @@
 //!
 //! A call whose time ran out leaves a connection behind on which an answer is still to come:
 //! it is dropped. What only reads is asked again at once, once, when the connection turns
-//! out to be broken; what writes is not, because it may have been done.
+//! out to be broken, and as often as we were stopped meanwhile and go on; what writes is not,
+//! because it may have been done.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::mpsc;
@@ -152,7 +153,7 @@ impl Line {
     /// As [`Line::ask`].
     pub(super) fn ask_by<T>(
         &mut self,
-        deadline: Deadline,
+        mut deadline: Deadline,
         exchange: impl Fn(&mut Connection) -> RedisResult<T>,
     ) -> Result<T, StoreError> {
         let (mut pauses, mut replica) = (Pauses::default(), false);
@@ -164,6 +165,12 @@ impl Line {
             };
             match &failure {
                 Failure::Broken(_) if again => again = false,
+                Failure::Interrupted(_) => {
+                    // Only who was stopped for longer has not waited in vain by now.
+                    if deadline.left().is_none() {
+                        deadline = Deadline::after(deadline.limit);
+                    }
+                }
                 Failure::Told(told) if told.passes() && pauses.take(deadline) => {}
                 Failure::Told(told) if told.is_replica() && !replica => {
                     replica = true;

@@ -1,7 +1,7 @@
 //! Servers whose answers take long, or never come.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -12,8 +12,9 @@ use super::relay::{Ear, Heard, deaf, relayed, says};
 use super::{LIMIT, completed, refusal, store, won};
 use crate::contract::completion::recorded;
 use crate::contract::stage::request;
+use crate::support::processes::state;
 use crate::support::servers::Redis;
-use crate::support::{Scene, until};
+use crate::support::{Scene, Signal, until};
 
 /// A way to a server each of whose answers comes so many milliseconds later.
 fn far(text: &str, ms: &Arc<AtomicU64>) -> String {
@@ -90,5 +91,31 @@ sentence! {
         let call = scene.once("k --store-timeout 3s").sh("echo >>runs").status(125);
         call.note(&["did not answer within 3s"]).run();
         assert_eq!(scene.runs(), 0);
+    }
+
+    fn who_is_stopped_while_an_answer_is_to_come_asks_again() {
+        let url = Redis::shared().fresh();
+        drop(scene_at(url.clone()));
+        let [held, comes, goes_on] = [true, false, false].map(AtomicBool::new).map(Arc::new);
+        let hears = [Arc::clone(&held), Arc::clone(&comes), Arc::clone(&goes_on)];
+        let answered: Arc<Ear> = Arc::new(move |_| {
+            let [held, comes, goes_on] = &hears;
+            if held.swap(false, Ordering::SeqCst) {
+                comes.store(true, Ordering::SeqCst);
+                until("the caller goes on", || goes_on.load(Ordering::SeqCst));
+            }
+            Heard::Fine
+        });
+        let scene = Scene::on(relayed(&url, &deaf(), &answered));
+        let call = scene.once("k").sh("echo >>runs").spawn();
+        until("it waits for an answer", || {
+            comes.load(Ordering::SeqCst) && state(call.pid()) == Some('S')
+        });
+        call.signal(Signal::SIGSTOP);
+        until("it is stopped", || state(call.pid()) == Some('T'));
+        call.signal(Signal::SIGCONT);
+        goes_on.store(true, Ordering::SeqCst);
+        call.finish();
+        assert_eq!(scene.runs(), 1);
     }
 }
