@@ -218,18 +218,25 @@ impl Supervision<'_> {
 
     /// Stops a command that has no right to run on; says how long to wait at the
     /// most before looking again.
-    fn look_at_right(&mut self) -> Option<Duration> {
-        match self.watch.as_mut()?.look(clock::boot()) {
-            Right::Holds(left) => left,
-            Right::Ends(kill_after) => {
-                self.stop(Stopped::Lost, kill_after);
-                None
-            }
+    fn look_at_right(&mut self) -> io::Result<Option<Duration>> {
+        let Some(watch) = &mut self.watch else { return Ok(None) };
+        let kill_after = match watch.look(clock::boot()) {
+            Right::Holds(left) => return Ok(left),
+            Right::Ends(kill_after) => kill_after,
+        };
+        self.reap()?;
+        if self.status.is_some() && self.stopped.is_none() {
+            // It has ended by itself, while we slept perhaps: nothing runs on, and whether
+            // that end still counts is for the store to say.
+            self.watch = None;
+            return Ok(Some(Duration::ZERO));
         }
+        self.stop(Stopped::Lost, kill_after);
+        Ok(None)
     }
 
     fn wait(&mut self, brief: Option<Duration>) -> io::Result<()> {
-        let right = self.look_at_right();
+        let right = self.look_at_right()?;
         let limit = [self.limit(brief), right].into_iter().flatten().min();
         let [out, err] = self.pump.as_ref().map_or([None, None], Pump::fds);
         let (signals, waker) = (Some(self.signals.fd()), self.waker.fd());

@@ -1,10 +1,12 @@
 //! Who was superseded while he slept, and who takes a key that was somebody else's.
 
 use super::engine::{ELSEWHERE, Engine};
+use crate::support::processes::state;
 use crate::support::{Signal, until};
 
 every_server!(
     a_call_that_slept_through_its_lease_learns_that_it_was_superseded_and_changes_nothing,
+    a_command_that_ended_by_itself_while_its_call_slept_is_recorded_if_nobody_took_the_key,
     a_script_that_was_superseded_changes_nothing,
     a_key_whose_holder_is_gone_is_not_taken_for_something_else,
 );
@@ -31,6 +33,27 @@ fn a_call_that_slept_through_its_lease_learns_that_it_was_superseded_and_changes
     assert_eq!((&after["state"], &after["attempts"][0]), (&"done".into(), &before["attempts"][0]));
     scene.attempt("k").stdout("second\n").run();
     assert_eq!(scene.runs(), 2);
+}
+
+fn a_command_that_ended_by_itself_while_its_call_slept_is_recorded_if_nobody_took_the_key<
+    E: Engine,
+>() {
+    let scene = E::shared().scene();
+    let mut gate = scene.gate();
+    // What it leaves has its output open still when the call wakes up.
+    scene.behave("read x <gate; sleep 20 & echo out");
+    let call = scene.attempt("k --claim-ttl 2s --report report").stdout("out\n").any_stderr();
+    let sleeper = scene.begun(call);
+    sleeper.signal(Signal::SIGSTOP);
+    let command = scene.command_pid();
+    gate.open();
+    until("it has ended", || state(command) == Some('Z'));
+    until("its lease is over", || scene.state("k") == "interrupted");
+    sleeper.signal(Signal::SIGCONT);
+    sleeper.finish();
+    assert!(scene.read("report").contains(r#""outcome":"ran""#), "{}", scene.read("report"));
+    scene.attempt("k").stdout("out\n").run();
+    assert_eq!(scene.runs(), 1);
 }
 
 fn a_script_that_was_superseded_changes_nothing<E: Engine>() {
