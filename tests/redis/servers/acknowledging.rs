@@ -65,6 +65,7 @@ sentence! {
                 assert_unacknowledged(begun, &error);
             }
             let replica = server.replica();
+            alone.wait_at_most(LIMIT);
             assert!(matches!(claim(&mut alone, &asked).unwrap(), Answer::Won(_)));
             drop(won(&mut asking(&text, LIMIT), &request("other", 3)));
             drop(replica);
@@ -102,7 +103,9 @@ sentence! {
             assert_unacknowledged(begun, &again(&mut store, &asked, false).unwrap_err());
 
             let replica = server.replica();
+            store.wait_at_most(LIMIT);
             let own = won(&mut store, &asked);
+            store.wait_at_most(SOON);
             loses.store(true, Ordering::SeqCst);
             let unrecorded = store.complete(own, &recorded()).unwrap_err();
             loses.store(false, Ordering::SeqCst);
