@@ -35,6 +35,7 @@
 //! | the same, and it is forgotten | 32,619 | 2 s | | |
 //! | a name for two, kept for a while | 116,198 | 8 s | 1,309,764 | 87 s |
 //! | once, pruned and forgotten | 130,956 | 11 s | 450,056 | 41 s |
+//! | the same on a server, by a host that cannot look | 40,366 | 2 s | | |
 //!
 //!     cargo test --locked --test sentences model::
 //!     cargo test --locked --test sentences model:: -- --ignored
