@@ -83,7 +83,11 @@ fn a_command_that_heeds_nothing_is_ended_before_the_other_begins_too<E: Engine>(
     );
     let call = scene.attempt("k --claim-ttl 4s").status(69).any_stderr();
     let cut = scene.begun(call.through(one.through()));
-    until("both are there", || !scene.read("child").is_empty());
+    until("both are there", || {
+        scene.read("child-pid").ends_with('\n')
+            && !scene.read("child").is_empty()
+            && !scene.read("parent").is_empty()
+    });
     let left = [scene.command_pid(), scene.read("child-pid").trim().parse().unwrap()];
     scene.behave(&next());
     let waiter = waiting(&other, scene.attempt("k -v --wait 30s"));
