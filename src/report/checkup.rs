@@ -114,9 +114,8 @@ impl Topic<'_> {
         let remedy = match (standing, seen.life, self.subject.kind) {
             (Standing::Orphaned, Life::Orphaned, _) => self.end_of(seen),
             (Standing::Interrupted, _, Kind::Once) => format!(
-                "the next call runs it again; where that has --on-crash stop: {}, or to run it again: {}",
-                self.advise("complete", " --unresolved --exit-code N"),
-                self.advise("forget", "")
+                "the next call runs it again; where that has --on-crash stop: {}",
+                self.settle_or_forget()
             ),
             _ => self.advise("forget", ""),
         };

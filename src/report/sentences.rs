@@ -125,11 +125,9 @@ impl Topic<'_> {
                 "find out how it ended, then: to run it again, leave out --on-crash stop, or {}",
                 self.start_over()
             ),
-            (UnresolvedWhy::Interrupted, None) => format!(
-                "find out how it ended, then: {}, or to run it again: {}",
-                self.advise("complete", " --unresolved --exit-code N"),
-                self.advise("forget", "")
-            ),
+            (UnresolvedWhy::Interrupted, None) => {
+                format!("find out how it ended, then: {}", self.settle_or_forget())
+            }
             (UnresolvedWhy::Exhausted, Some(_)) => {
                 format!("to allow it again, raise --max-attempts, or {}", self.start_over())
             }
@@ -137,6 +135,15 @@ impl Topic<'_> {
                 format!("to allow it again: {}", self.advise("forget", ""))
             }
         }
+    }
+
+    /// What to type to say how an interrupted attempt ended, or to have it run again.
+    pub(super) fn settle_or_forget(&self) -> String {
+        format!(
+            "{}, or to run it again: {}",
+            self.advise("complete", " --unresolved --exit-code N"),
+            self.advise("forget", "")
+        )
     }
 
     /// A person has said how an interrupted attempt ended.
