@@ -18,6 +18,8 @@ mod doctor;
 #[cfg(feature = "redis")]
 mod failover;
 #[cfg(any(feature = "postgres", feature = "redis"))]
+mod held_up;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod herds;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod lost_answers;

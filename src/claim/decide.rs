@@ -7,110 +7,12 @@
 
 use std::time::Duration;
 
-use super::attempt::{Attempt, CommandSummary, Origin, Ownership, State};
-use super::fingerprint::Fingerprint;
+use super::attempt::{Attempt, Origin, State};
 use super::holder::{Life, Tie};
-use super::id::{OperationId, Token};
-use super::key::Subject;
-use super::time::{Now, WallMs};
+use super::id::OperationId;
+use super::time::Now;
 
-/// Whether a record in force is set aside (`--rerun`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rerun {
-    /// Run even if recorded.
-    Yes,
-    /// Replay what is recorded.
-    #[default]
-    No,
-}
-
-/// What to do about an interrupted attempt (`--on-crash`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnCrash {
-    /// Run again, under the same idempotency key.
-    #[default]
-    Rerun,
-    /// Refuse until a person has decided.
-    Stop,
-}
-
-/// What a caller asks for.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The chain of attempts.
-    pub subject: Subject,
-    /// Drawn for the claim that is to be won; proves ownership then.
-    pub token: Token,
-    /// Drawn with it, and drawn again where the answer to a claim was lost (others may have
-    /// ended what that began); used if it begins a new operation.
-    pub new_operation: OperationId,
-    /// What is asked for.
-    pub fingerprint: Fingerprint,
-    /// The command, in short.
-    pub command: CommandSummary,
-    /// How long the claim lasts unless it is renewed.
-    pub lease: Duration,
-    /// The attempt that it is a step of, if it is one.
-    pub parent: Option<Ownership>,
-    /// What depends on the kind of the chain.
-    pub terms: Terms,
-}
-
-impl Request {
-    /// What it is about, for people.
-    #[must_use]
-    pub fn title(&self) -> String {
-        let name = &self.subject.key;
-        match &self.parent {
-            None => name.to_string(),
-            Some(parent) => format!("{}: step {name}", parent.subject.key),
-        }
-    }
-}
-
-/// What a caller asks for, as far as it depends on the kind of the chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Terms {
-    /// To run once.
-    Once(OnceTerms),
-    /// To hold a name.
-    Lease(LeaseTerms),
-}
-
-/// How an operation is to run once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OnceTerms {
-    /// Whether a record in force is set aside.
-    pub rerun: Rerun,
-    /// What to do about an interrupted attempt.
-    pub on_crash: OnCrash,
-    /// The most attempts of one operation.
-    pub max_attempts: Option<u32>,
-    /// The start of the present calendar period: what began before it, and is
-    /// over, counts as absent.
-    pub since: Option<WallMs>,
-    /// Which keys are to be had.
-    pub of: Of,
-}
-
-/// Which keys are to be had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Of {
-    /// All.
-    #[default]
-    All,
-    /// Those of which nothing is known (`--upsert-missing`).
-    Missing,
-}
-
-/// How a name is to be held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeaseTerms {
-    /// It is had only while fewer than this many hold it.
-    pub slots: u32,
-    /// How long it is kept at least, even if its holder is done sooner.
-    pub min_hold: Duration,
-}
+pub use request::{LeaseTerms, Of, OnCrash, OnceTerms, Request, Rerun, Terms};
 
 /// An attempt and what is known of its holder.
 #[derive(Clone, Debug)]
@@ -169,7 +71,7 @@ pub enum Decision {
     Claimed(Attempt),
     /// It may run, if it gets this next attempt into the store.
     Run(Box<Plan>),
-    /// The outcome is on record.
+    /// The outcome is on record, or a failure is shared.
     Replay(Attempt),
     /// Somebody holds the key, or it rests after a failure.
     Busy(Busy),
@@ -306,6 +208,9 @@ fn after_failure(
     now: &Now,
 ) -> Decision {
     let same = failed.fingerprint == request.fingerprint;
+    if same && terms.share(failed) {
+        return Decision::Replay(failed.clone());
+    }
     if same && exhausted(failed, terms) {
         return unresolved(failed, UnresolvedWhy::Exhausted);
     }
@@ -387,5 +292,6 @@ fn plan(newest: Option<&Seen>, request: &Request, continues: Continues<'_>) -> B
 }
 
 mod lease;
+mod request;
 #[cfg(test)]
 mod tests;

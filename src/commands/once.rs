@@ -200,6 +200,10 @@ impl<'a> Once<'a> {
             let since = calendar.period(now)?.start;
             call.request.terms = Terms::Once(ask::terms(self.args, Some(since)));
         }
+        if let Terms::Once(terms) = &mut call.request.terms {
+            // It may end between this look and the claim.
+            terms.awaited = call.waiting.awaited();
+        }
         Ok(given.map_or(Given::Nothing, |attempt| Given::End(Box::new(attempt))))
     }
 

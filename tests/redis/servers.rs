@@ -18,7 +18,6 @@ mod examining;
 mod opening;
 mod outputs;
 mod racing;
-mod relay;
 mod slow;
 mod trouble;
 mod watching;

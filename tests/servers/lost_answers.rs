@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::engine::{ELSEWHERE, Engine};
 use super::herds::ALONE;
 use crate::support::processes::{destroy, is_alive};
+use crate::support::servers::hearing::says;
 use crate::support::{Call, Running, Scene, Signal, until};
 
 every_server!(
@@ -69,10 +70,6 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mut is_heard: impl FnMut(&[u8]) 
         }
     }
     let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
-}
-
-fn says(said: &[u8], word: &str) -> bool {
-    said.windows(word.len()).any(|heard| heard == word.as_bytes())
 }
 
 /// A call for a key, and one for a name.

@@ -10,6 +10,8 @@
 //! behind: see [`keeper`]. The servers on the standard ports are never touched.
 
 mod authority;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub(crate) mod hearing;
 mod keeper;
 mod network;
 mod place;

@@ -1,6 +1,8 @@
 //! One sentence per row of the table, and per order of two rows.
 
 use super::super::attempt::{Attempt, Origin, State};
+use super::super::fence::Fence;
+use super::super::outcome::Outcome;
 use super::super::samples::{attempt, fingerprint, now, request};
 use super::super::time::{Expiry, Until, WallMs};
 use super::*;
@@ -11,6 +13,14 @@ fn seen(attempt: Attempt, life: Life) -> Seen {
 
 fn ended(state: State) -> Seen {
     seen(attempt(1, state), Life::Gone)
+}
+
+/// The same, of whose end it is known how.
+fn exited(mut attempt: Attempt) -> Attempt {
+    if let Some(end) = &mut attempt.end {
+        end.outcome = Some(Outcome::Exited(3));
+    }
+    attempt
 }
 
 fn running(life: Life) -> Seen {
@@ -121,6 +131,35 @@ fn a_failure_rests_until_exactly_the_end_of_its_pause() {
     assert_eq!(busy.why, BusyWhy::Resting);
     assert_eq!(busy.retry_after, Some(Duration::from_millis(1)));
     run(decide(&chain, &request(9), &now(10)));
+}
+
+#[test]
+fn who_has_waited_for_a_failure_or_an_earlier_attempt_is_given_it_instead_of_a_run() {
+    let mut waiter = request(9);
+    let mut ask = |failed: &Attempt, awaited, rerun| {
+        waiter.terms = Terms::Once(OnceTerms { rerun, awaited, ..OnceTerms::default() });
+        decide(&[seen(failed.clone(), Life::Gone)], &waiter, &now(0))
+    };
+    let failed = exited(attempt(2, State::Failed));
+    for awaited in [failed.fence, Fence(failed.fence.0 - 1)] {
+        assert!(matches!(ask(&failed, Some(awaited), Rerun::No), Decision::Replay(_)));
+    }
+    run(ask(&failed, None, Rerun::No));
+    run(ask(&failed, Some(Fence(failed.fence.0 + 1)), Rerun::No));
+    run(ask(&failed, Some(failed.fence), Rerun::Yes));
+    // One of which nobody knows how it ended has nothing to share.
+    let unknown = attempt(2, State::Failed);
+    run(ask(&unknown, Some(unknown.fence), Rerun::No));
+}
+
+#[test]
+fn a_failure_with_another_fingerprint_is_not_shared() {
+    let mut other = request(9);
+    let failed = seen(exited(attempt(1, State::Failed)), Life::Gone);
+    other.fingerprint = fingerprint("b");
+    let awaited = Some(failed.attempt.fence);
+    other.terms = Terms::Once(OnceTerms { awaited, ..OnceTerms::default() });
+    run(decide(&[failed], &other, &now(0)));
 }
 
 #[test]

@@ -88,6 +88,11 @@ impl Waiting {
         }
     }
 
+    /// The attempt whose end is, or was, waited for.
+    pub(in crate::commands) fn awaited(&self) -> Option<Fence> {
+        self.awaited.map(|(fence, _)| fence)
+    }
+
     /// What the awaited attempt gave, once it has ended by itself: those who
     /// wait for a command share its end, a failure included.
     pub(in crate::commands) fn given(

@@ -1,5 +1,6 @@
 //! What must be durable is acknowledged by as many replicas as asked for, or it fails.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,10 +11,10 @@ use doubletap::store::chained::ChainStore;
 use doubletap::store::redis::{RedisShelf, Terms};
 use doubletap::store::{Answer, Owned, Store as _, StoreError, Trouble};
 
-use super::relay::{Ear, Heard, deaf, relayed, says};
 use super::{LIMIT, RedisStore, claim, terms, url, won};
 use crate::contract::completion::recorded;
 use crate::contract::stage::{request, subject};
+use crate::support::servers::hearing::{Ear, deaf, relayed, says};
 use crate::support::servers::{Persistence, Redis};
 
 /// A time that is over soon.
@@ -40,7 +41,7 @@ fn lossy(text: &str, loses: &Arc<AtomicBool>) -> String {
     let loses = Arc::clone(loses);
     let answered: Arc<Ear> = Arc::new(move |answer| {
         let lost = loses.load(Ordering::SeqCst) && says(answer, "written");
-        if lost { Heard::Enough } else { Heard::Fine }
+        if lost { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     relayed(text, &deaf(), &answered)
 }

@@ -1,5 +1,6 @@
 //! Outputs of any size, and how long they are kept.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,10 +8,10 @@ use std::time::Duration;
 use doubletap::store::shelf::{Changes, Durability, Shelf as _, Wanted};
 use doubletap::store::{Frames, Store as _, Trouble};
 
-use super::relay::{Ear, Heard, deaf, relayed, says};
 use super::{completed, shelf, store, won};
 use crate::contract::completion::{kept, recorded, with_output};
 use crate::contract::stage::{older_than, output_in, request, subject};
+use crate::support::servers::hearing::{Ear, deaf, relayed, says};
 use crate::support::servers::{Persistence, Redis};
 use crate::support::{Scene, until};
 
@@ -30,7 +31,7 @@ fn forgetful(server: &Arc<Redis>, times: u32) -> String {
         if is_second && forgotten.fetch_add(1, Ordering::SeqCst) < times {
             to.cli(&["EVAL", GONE, "0"]);
         }
-        Heard::Fine
+        ControlFlow::Continue(())
     });
     relayed(&server.fresh(), &asked, &deaf())
 }
@@ -130,7 +131,7 @@ sentence! {
                     other.chain(&subject("k")).unwrap().is_empty()
                 });
             }
-            Heard::Fine
+            ControlFlow::Continue(())
         });
         let scene = Scene::on(relayed(&text, &asked, &deaf()));
         for runs in [1, 2] {

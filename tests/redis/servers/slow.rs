@@ -1,5 +1,6 @@
 //! Servers whose answers take long, or never come.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -8,12 +9,12 @@ use std::time::Duration;
 use doubletap::claim::decide::Decision;
 use doubletap::store::{Owned, Store as _};
 
-use super::relay::{Ear, Heard, deaf, relayed, says};
 use super::{LIMIT, completed, refusal, store, won};
 use crate::contract::completion::recorded;
 use crate::contract::stage::request;
 use crate::support::processes::state;
 use crate::support::servers::Redis;
+use crate::support::servers::hearing::{Ear, deaf, relayed, says};
 use crate::support::{Scene, Signal, until};
 
 /// A way to a server each of whose answers comes so many milliseconds later.
@@ -21,7 +22,7 @@ fn far(text: &str, ms: &Arc<AtomicU64>) -> String {
     let ms = Arc::clone(ms);
     let answered: Arc<Ear> = Arc::new(move |_| {
         thread::sleep(Duration::from_millis(ms.load(Ordering::SeqCst)));
-        Heard::Fine
+        ControlFlow::Continue(())
     });
     relayed(text, &deaf(), &answered)
 }
@@ -32,7 +33,7 @@ fn unheard(text: &str) -> String {
         while says(said, "read_ms") {
             thread::park();
         }
-        Heard::Fine
+        ControlFlow::Continue(())
     });
     relayed(text, &asked, &deaf())
 }
@@ -104,7 +105,7 @@ sentence! {
                 comes.store(true, Ordering::SeqCst);
                 until("the caller goes on", || goes_on.load(Ordering::SeqCst));
             }
-            Heard::Fine
+            ControlFlow::Continue(())
         });
         let scene = Scene::on(relayed(&url, &deaf(), &answered));
         let call = scene.once("k").sh("echo >>runs").spawn();

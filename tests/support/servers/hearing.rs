@@ -2,27 +2,22 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::thread;
 
-/// Whether what was heard is handed on; if not, the connection ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
-    Fine,
-    Enough,
-}
-
-/// Hears what one side says, and says what becomes of it.
-pub(super) type Ear = dyn Fn(&[u8]) -> Heard + Send + Sync;
+/// Hears what one side says before it is handed on, and may break the connection.
+pub(crate) type Ear = dyn Fn(&[u8]) -> ControlFlow<()> + Send + Sync;
 
 /// Says nothing to anything.
-pub(super) fn deaf() -> Arc<Ear> {
-    Arc::new(|_| Heard::Fine)
+pub(crate) fn deaf() -> Arc<Ear> {
+    Arc::new(|_| ControlFlow::Continue(()))
 }
 
 /// Another way to the store at a URL: one ear for what is asked and one for the answers.
-pub(super) fn relayed(text: &str, asked: &Arc<Ear>, answered: &Arc<Ear>) -> String {
-    let (port, path) = text.strip_prefix("redis://localhost:").unwrap().split_once('/').unwrap();
+pub(crate) fn relayed(text: &str, asked: &Arc<Ear>, answered: &Arc<Ear>) -> String {
+    let (way, place) = text.split_once("localhost:").unwrap();
+    let (port, path) = place.split_once('/').unwrap();
     let server = ("localhost", port.parse::<u16>().unwrap());
     let listener = TcpListener::bind(("localhost", 0)).unwrap();
     let here = listener.local_addr().unwrap().port();
@@ -36,13 +31,13 @@ pub(super) fn relayed(text: &str, asked: &Arc<Ear>, answered: &Arc<Ear>) -> Stri
             }
         }
     });
-    format!("redis://localhost:{here}/{path}")
+    format!("{way}localhost:{here}/{path}")
 }
 
 fn hand_on(mut from: TcpStream, mut to: TcpStream, ear: &Ear) {
     let mut said = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut said) {
-        if ear(&said[..length]) == Heard::Enough || to.write_all(&said[..length]).is_err() {
+        if ear(&said[..length]).is_break() || to.write_all(&said[..length]).is_err() {
             break;
         }
     }
@@ -50,6 +45,6 @@ fn hand_on(mut from: TcpStream, mut to: TcpStream, ear: &Ear) {
 }
 
 /// Whether a word is in what was said.
-pub(super) fn says(said: &[u8], word: &str) -> bool {
+pub(crate) fn says(said: &[u8], word: &str) -> bool {
     said.windows(word.len()).any(|heard| heard == word.as_bytes())
 }
