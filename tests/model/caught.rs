@@ -83,4 +83,6 @@ mutants! {
         TrimsHolders in two_slots breaks OnlyTheOwner;
     a_success_given_back_as_a_failure_has_its_effect_again:
         ReportsFailure in rerun breaks ExactlyOnce;
+    a_waiter_that_claims_like_anybody_runs_what_failed_before_its_eyes:
+        ForgetsTheAwaited in waiting breaks Shared;
 }

@@ -14,7 +14,7 @@ use doubletap::store::{Answer, Store as _};
 
 use super::kernel::number_of;
 use super::mutants::Mutant;
-use super::promises::{By, Promise, in_force, is_crowded, judge};
+use super::promises::{By, Promise, in_force, is_crowded, is_shared, judge};
 use super::setting::{Setting, Sight, claimant};
 use super::steps::Delivery;
 use super::world::{Child, Command, Held, Place, Sent, World};
@@ -33,7 +33,10 @@ pub(super) fn look(setting: &Setting, next: &mut World, worker: usize) {
         next.broken = Some(Promise::Inert);
     }
     match decision {
-        Decision::Replay(_) | Decision::Busy(_) | Decision::Mismatch(_) => next.end_call(worker),
+        Decision::Busy(busy) => {
+            next.is_told_to_come_back(worker, setting.waits, busy.attempt.fence);
+        }
+        Decision::Replay(_) | Decision::Mismatch(_) => next.end_call(worker),
         _ => {
             let kept = setting.mutant == Some(Mutant::TrustsTheLook);
             next.workers[worker].place = Place::Looked(kept.then(|| Arc::new(saw)));
@@ -45,9 +48,11 @@ pub(super) fn look(setting: &Setting, next: &mut World, worker: usize) {
 fn hear(setting: &Setting, next: &mut World, worker: usize, told: &Decision) {
     match told {
         Decision::Replay(attempt) => {
-            setting.sees(Sight::Replay);
+            let shared = is_shared(setting, next, worker, attempt);
+            setting.sees(if shared { Sight::Shared } else { Sight::Replay });
             let asked = setting.fingerprint(worker);
-            if attempt.fingerprint != *asked || !in_force(setting, next, attempt) {
+            let due = shared || in_force(setting, next, attempt);
+            if attempt.fingerprint != *asked || !due {
                 next.broken = next.broken.or(Some(Promise::OwnFingerprint));
             }
         }
@@ -123,7 +128,13 @@ pub(super) fn claim(
         Answer::Not(decision) => {
             hear(setting, next, worker, &decision);
             next.children.remove(&sent.number);
-            next.end_call(worker);
+            match *decision {
+                Decision::Busy(busy) => {
+                    next.workers[worker].locks = locks;
+                    next.is_told_to_come_back(worker, setting.waits, busy.attempt.fence);
+                }
+                _ => next.end_call(worker),
+            }
         }
     }
 }
@@ -181,6 +192,10 @@ fn won(
     };
     if !as_it_must_be {
         next.broken = next.broken.or(Some(Promise::IdempotencyKey));
+    }
+    let newest = world.attempts().next_back();
+    if newest.is_some_and(|newest| is_shared(setting, world, worker, newest)) {
+        next.broken = next.broken.or(Some(Promise::Shared));
     }
     if is_crowded(setting, world, request) {
         next.broken = next.broken.or(Some(Promise::MinHold));

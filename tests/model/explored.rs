@@ -56,6 +56,12 @@ fn whoever_stops_after_a_crash_keeps_every_promise() {
 }
 
 #[test]
+fn whoever_waits_keeps_every_promise() {
+    let sights = [Sight::Busy, Sight::Shared, Sight::Replay, Sight::TakeOver, Sight::Claimed];
+    explore(&scenes::waiting(), 33_000, &sights);
+}
+
+#[test]
 fn whoever_only_has_a_lease_to_run_once_keeps_every_promise() {
     let sights = [Sight::TakeOver, Sight::Replay, Sight::Late, Sight::NotRenewed, Sight::GivenBack];
     explore(&scenes::elsewhere(), 86_000, &sights);
@@ -93,16 +99,17 @@ fn whoever_is_pruned_or_forgotten_keeps_every_promise() {
 #[test]
 #[ignore = "explores for minutes: cargo test -- --ignored with_more"]
 fn with_more_calls_and_more_faults_every_promise_is_kept() {
-    let large: [(fn() -> Setting, usize); 6] = [
+    let large: [(fn() -> Setting, usize); 7] = [
         (scenes::rerun_for_long, 930_000),
         (scenes::stop_for_long, 600_000),
         (scenes::elsewhere_for_long, 1_320_000),
         (scenes::one_slot_for_long, 1_720_000),
         (scenes::two_slots_for_long, 1_300_000),
         (scenes::pruned_for_long, 450_000),
+        (scenes::waiting_for_long, 678_000),
     ];
     thread::scope(|scope| {
-        for half in large.chunks(3) {
+        for half in large.chunks(4) {
             scope.spawn(move || {
                 for (setting, states) in half {
                     explore_deeply(setting(), *states);

@@ -2,7 +2,7 @@
 //! model did not find what comes of it, it would find nothing.
 
 use doubletap::claim::attempt::{Attempt, State};
-use doubletap::claim::decide::Request;
+use doubletap::claim::decide::{Request, Terms};
 use doubletap::claim::fence::Fence;
 use doubletap::claim::holder::Life;
 use doubletap::claim::id::{OperationId, Token};
@@ -54,6 +54,8 @@ pub(super) enum Mutant {
     TrimsHolders,
     /// A success is given back as a failure.
     ReportsFailure,
+    /// A claim does not say what was waited for.
+    ForgetsTheAwaited,
 }
 
 /// The row that a worker's present call has, as far as it can be told by the token.
@@ -83,6 +85,11 @@ impl Mutant {
             (Self::OperationFromGeneration, _) => {
                 let next = newest.map_or(1, |newest| newest.generation + 1);
                 request.new_operation = OperationId([u8::try_from(next).unwrap(); 16]);
+            }
+            (Self::ForgetsTheAwaited, _) => {
+                if let Terms::Once(terms) = &mut request.terms {
+                    terms.awaited = None;
+                }
             }
             _ => {}
         }

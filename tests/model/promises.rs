@@ -34,6 +34,7 @@ pub(super) enum Promise {
     OneCommand,
     Inert,
     MinHold,
+    Shared,
 }
 
 impl Promise {
@@ -55,6 +56,7 @@ impl Promise {
             Self::OneCommand => "no more commands live under a name than it has slots",
             Self::Inert => "a call of a stranger changes nothing",
             Self::MinHold => "a name is kept for as long as was asked for",
+            Self::Shared => "who has waited for a command that failed does not run it again",
         }
     }
 }
@@ -75,7 +77,7 @@ where
 {
     let mut all: Vec<Property<M>> = unbroken! {
         Replayed Fences OnlyTheOwner Immutable OwnFingerprint Spared IdempotencyKey
-        Resending Inert MinHold
+        Resending Inert MinHold Shared
     };
     let of = |promise: Promise, holds| Property::always(promise.sentence(), holds);
     all.extend([
@@ -268,7 +270,7 @@ fn gets_somewhere(setting: &Setting, world: &World) -> bool {
     let clock = Arc::new(Stopped(at(later)));
     let mut store = MemoryStore::from_picture((*world.rows).clone(), clock);
     let mut stranger = setting.request(world, 0);
-    stranger.token = Token([254; 16]);
+    (stranger.token, stranger.terms) = (Token([254; 16]), setting.terms.clone());
     let mut answers = [0, 2].map(|worker| {
         let request =
             Request { fingerprint: setting.fingerprint(worker).clone(), ..stranger.clone() };
@@ -283,6 +285,13 @@ fn gets_somewhere(setting: &Setting, world: &World) -> bool {
     };
     let shut = |answer: &Decision| matches!(answer, Decision::Busy(_));
     answers.iter_mut().any(|answer| open(answer)) && !answers.iter().any(shut)
+}
+
+/// Whether an attempt is a failure of what a worker has waited for, or a newer one.
+pub(super) fn is_shared(setting: &Setting, world: &World, worker: usize, row: &Attempt) -> bool {
+    let awaited = world.workers[worker].awaited.is_some_and(|awaited| row.fence >= awaited);
+    let same = row.fingerprint == *setting.fingerprint(worker);
+    awaited && same && row.state == State::Failed && row.outcome().is_some()
 }
 
 /// Whether a name was had though all its slots were held or resting.

@@ -39,6 +39,19 @@ pub(super) fn rerun_for_long() -> Setting {
     Setting { calls: [2, 2, 1], budget, ..rerun() }
 }
 
+/// To run once, where who comes to a held key waits for its end.
+pub(super) fn waiting() -> Setting {
+    let budget = Budget { crashes: 1, losses: 1, failures: 1, ..NOTHING };
+    let setting = Setting::new(once(OnCrash::Rerun), Knows::Lives, 1, [2, 1, 1], budget);
+    Setting { waits: true, ..setting }
+}
+
+/// The same with more of everything.
+pub(super) fn waiting_for_long() -> Setting {
+    let budget = Budget { crashes: 1, losses: 1, failures: 1, forgets: 1, ..NOTHING };
+    Setting { budget, ..waiting() }
+}
+
 /// To run once, where a record lasts for ever.
 pub(super) fn kept() -> Setting {
     Setting { keep: None, ..rerun() }

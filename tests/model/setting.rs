@@ -37,6 +37,8 @@ pub(super) struct Setting {
     pub(super) budget: Budget,
     /// The length of a lease, in steps of the clock.
     pub(super) lease: u8,
+    /// Whether who comes to a held key waits.
+    pub(super) waits: bool,
     /// For how long a record is replayed, in steps of the clock; for ever otherwise.
     pub(super) keep: Option<u8>,
     /// The rule that is broken, if one is.
@@ -76,6 +78,8 @@ pub(super) enum Sight {
     Resting,
     /// A sweep removes something.
     Swept,
+    /// A failure is shared with who has waited for it.
+    Shared,
 }
 
 impl Setting {
@@ -89,7 +93,8 @@ impl Setting {
         budget: Budget,
     ) -> Self {
         let (asked, seen) = (asked(&terms, lease), Arc::default());
-        Self { terms, knows, calls, budget, lease, keep: None, mutant: None, asked, seen }
+        let (waits, keep, mutant) = (false, None, None);
+        Self { terms, knows, calls, budget, lease, waits, keep, mutant, asked, seen }
     }
 
     /// Notes that something was seen to happen.
@@ -174,12 +179,16 @@ impl Setting {
     /// may have been an operation that others have ended since.
     pub(super) fn request(&self, world: &World, worker: usize) -> Request {
         let number = Self::number(world, worker);
-        let Worker { sent, drawn, .. } = world.workers[worker];
-        Request {
+        let Worker { sent, drawn, awaited, .. } = world.workers[worker];
+        let mut request = Request {
             token: Token([number - sent + drawn; 16]),
             new_operation: OperationId([number; 16]),
             ..self.asked[worker / 2].clone()
+        };
+        if let Terms::Once(terms) = &mut request.terms {
+            terms.awaited = awaited;
         }
+        request
     }
 
     /// What a worker asks for, digested.

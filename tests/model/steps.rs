@@ -138,7 +138,8 @@ pub(super) fn possible(setting: &Setting, world: &World, steps: &mut Vec<Step>) 
 fn comes_later(setting: &Setting, world: &World, index: usize) -> bool {
     let is_new = |index: usize| {
         let worker = &world.workers[index];
-        (worker.calls, worker.sent) == (0, 0) && worker.place == Place::Outside
+        (worker.calls, worker.sent, worker.awaited) == (0, 0, None)
+            && worker.place == Place::Outside
     };
     index.checked_sub(1).is_some_and(|before| {
         let alike = setting.calls[before] == setting.calls[index]

@@ -67,6 +67,8 @@ pub(super) struct Worker {
     pub(super) sent: u8,
     /// How often it had when its token was drawn: first, or after a claim given back.
     pub(super) drawn: u8,
+    /// Whose end the present call waits for, if it was told to wait.
+    pub(super) awaited: Option<Fence>,
     /// Where the present call is.
     pub(super) place: Place,
     /// The bytes of the lock file that its process holds.
@@ -76,7 +78,8 @@ pub(super) struct Worker {
 impl Worker {
     /// One that has made so many calls.
     fn new(calls: u8) -> Self {
-        Self { calls, sent: 0, drawn: 0, place: Place::Outside, locks: Vec::new() }
+        let place = Place::Outside;
+        Self { calls, sent: 0, drawn: 0, awaited: None, place, locks: Vec::new() }
     }
 }
 
@@ -218,6 +221,17 @@ impl World {
     pub(super) fn remember_fences(&mut self) {
         let highest = self.attempts().map(|attempt| attempt.fence.0).max().unwrap_or(0);
         self.history.highest = self.history.highest.max(highest);
+    }
+
+    /// Ends the present call of a worker that is told to come back; or it waits, and looks
+    /// again.
+    pub(super) fn is_told_to_come_back(&mut self, worker: usize, waits: bool, holder: Fence) {
+        if waits {
+            let worker = &mut self.workers[worker];
+            (worker.awaited, worker.place) = (Some(holder), Place::Outside);
+        } else {
+            self.end_call(worker);
+        }
     }
 
     /// Ends the present call of a worker, and its process with it.
