@@ -26,6 +26,7 @@ pub mod row;
 pub mod setup;
 pub mod shelf;
 pub mod sqlite;
+pub mod unreadable;
 mod values;
 
 use std::time::Duration;
@@ -235,7 +236,8 @@ pub trait Store: Send {
         liveness: &mut dyn Liveness,
     ) -> Result<Survey, StoreError>;
 
-    /// Every attempt that has not ended, the newest first; steps are left out.
+    /// Every attempt that has not ended, the newest first; steps are left out, and what
+    /// cannot be read.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -247,7 +249,8 @@ pub trait Store: Send {
 
     /// Drops a key on purpose: leaves a tombstone generation, which no owner
     /// of an earlier attempt can write to. A living holder is spared unless
-    /// `force`.
+    /// `force`, and so is a key of which an attempt cannot be read: nobody knows who
+    /// holds it.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -276,7 +279,8 @@ pub trait Store: Send {
     fn longest_lease(&mut self) -> Result<Duration, StoreError>;
 
     /// Removes finished keys, in bounded batches, oldest first, and gives their space
-    /// back. What runs stays, and a key whose newest attempt was interrupted. With the last
+    /// back. What runs stays, and a key whose newest attempt was interrupted or cannot be
+    /// read. With the last
     /// attempt of an operation its steps go, at once. Nobody else waits for long: the lock is
     /// left alone between two batches.
     /// `told` hears what has gone so far, after each.

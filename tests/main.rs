@@ -112,6 +112,7 @@ mod timeout;
 mod told_while_claiming;
 mod traces;
 mod transparent;
+mod unreadable;
 mod unresolved;
 mod upsert;
 mod usage;

@@ -57,7 +57,15 @@ impl<S: Shelf> ChainStore<S> {
         self
     }
 
+    /// Reads; of a chain that cannot be read as a whole, nothing.
     fn read(&mut self, wanted: Wanted<'_>) -> Result<Page, StoreError> {
+        let page = self.read_as_it_is(wanted)?;
+        page.require_whole(&self.shelf.option())?;
+        Ok(page)
+    }
+
+    /// Reads what can be read.
+    fn read_as_it_is(&mut self, wanted: Wanted<'_>) -> Result<Page, StoreError> {
         let page = self.shelf.read(wanted)?;
         Ok(match &self.clock {
             Some(clock) => Page { now: clock.now(), ..page },
@@ -65,8 +73,23 @@ impl<S: Shelf> ChainStore<S> {
         })
     }
 
-    /// Reads and changes one chain; `step` may be asked again.
+    /// Reads and changes one chain; `step` may be asked again. Nothing is changed about one
+    /// that cannot be read as a whole.
     fn change<T>(
+        &mut self,
+        wanted: Wanted<'_>,
+        durability: Durability,
+        mut step: impl FnMut(&Page, &mut Fences<'_>) -> Result<(Changes, T), StoreError>,
+    ) -> Result<T, StoreError> {
+        let option = self.shelf.option();
+        self.change_as_it_is(wanted, durability, |page, fences| {
+            page.require_whole(&option)?;
+            step(page, fences)
+        })
+    }
+
+    /// The same, from what can be read.
+    fn change_as_it_is<T>(
         &mut self,
         wanted: Wanted<'_>,
         durability: Durability,
@@ -87,6 +110,11 @@ impl<S: Shelf> ChainStore<S> {
 }
 
 impl Page {
+    /// Requires that all of it can be read: nothing else is to be decided from.
+    fn require_whole(&self, option: &str) -> Result<(), StoreError> {
+        self.unreadable.first().map_or(Ok(()), |row| Err(row.error(option)))
+    }
+
     /// What a decision is made from: to run once, the newest attempts down to the first
     /// that is not passed over, and of a lease all; newest first.
     fn seen(

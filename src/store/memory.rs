@@ -71,6 +71,7 @@ impl Rows {
         Page {
             now,
             attempts: self.chains.get(wanted.subject).cloned().unwrap_or_default(),
+            unreadable: Vec::new(),
             parent: if wanted.parent.is_none_or(runs) { Parent::Holds } else { Parent::Lost },
         }
     }

@@ -116,6 +116,10 @@ impl Shelf for PostgresShelf {
         failure::locked(&self.server.address, limit)
     }
 
+    fn option(&self) -> String {
+        self.server.address.option.clone()
+    }
+
     fn now(&mut self) -> Result<Now, StoreError> {
         let ms = self.number(&format!("SELECT {CLOCK}"), &[]);
         ms.map(time_of_server).map_err(|fault| self.server.told(&fault))
@@ -158,7 +162,8 @@ impl Shelf for PostgresShelf {
             "{} AND state = 'running' AND kind <> 'step' ORDER BY fence DESC",
             schema::UNSETTLED
         );
-        self.read_all(&condition, &[]).map_err(|fault| self.server.told(&fault))
+        let found = self.read_each(&condition, &[]).map_err(|fault| self.server.told(&fault))?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     fn subject_of(&mut self, fence: Fence) -> Result<Option<Subject>, StoreError> {

@@ -42,6 +42,7 @@ use crate::claim::key::{Namespace, Subject};
 use crate::claim::survey::Sizes;
 use crate::claim::time::{Now, WallMs};
 use crate::place::Url;
+use crate::text::quote;
 
 use super::setup::Setup;
 use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
@@ -169,6 +170,10 @@ impl Shelf for RedisShelf {
 
     fn locked_for(&self, limit: Duration) -> StoreError {
         failure::contended(&self.url, limit)
+    }
+
+    fn option(&self) -> String {
+        format!("--store {}", quote(&self.url.to_type()))
     }
 
     fn now(&mut self) -> Result<Now, StoreError> {

@@ -1,12 +1,14 @@
 //! What every store does alike: the rows that a plan and an end come to, and
 //! the small rules about them.
 
-use crate::claim::attempt::{Attempt, End, Origin, Promise, Remains, State};
+use std::time::Duration;
+
+use crate::claim::attempt::{Attempt, CommandSummary, End, Origin, Promise, Remains, State};
 use crate::claim::decide::{Plan, Request, Seen, Terms};
 use crate::claim::fence::Fence;
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::held::Claim;
-use crate::claim::holder::{Claimant, Holder, Life, Tie};
+use crate::claim::holder::{Claimant, Holder, Life, PidNamespace, StartTime, Tie};
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
@@ -155,6 +157,41 @@ pub(crate) fn settled(outcome: Outcome, now: &Now) -> (State, End) {
         },
         now,
     )
+}
+
+/// The newest attempt of a key, or what stands for it where that is a generation of which
+/// nothing can be read.
+pub(crate) fn newest_known(newest: Option<&Attempt>, last: Option<i64>, now: &Now) -> Attempt {
+    let generation = newest.map(|newest| newest.generation).max(last).unwrap_or(0);
+    let known = newest.cloned().unwrap_or_else(|| Attempt {
+        generation,
+        state: State::Forgotten,
+        operation: OperationId([0; 16]),
+        number: 0,
+        origin: Origin::Ordinary,
+        token: Token([0; 16]),
+        fence: Fence(0),
+        fingerprint: Fingerprint::of(Vec::new()),
+        command: CommandSummary { word: String::new(), words: 0 },
+        holder: Holder {
+            host: String::new(),
+            boot_id: now.boot_id.clone(),
+            pid: 0,
+            start: StartTime(0),
+            pid_namespace: PidNamespace(0),
+        },
+        tie: Tie::Wrapper,
+        parent: None,
+        lock_inode: None,
+        group: None,
+        remains: Remains::None,
+        lease: Duration::ZERO,
+        until: Until::after(now, Duration::ZERO),
+        rests_until: None,
+        started: now.wall,
+        end: None,
+    });
+    Attempt { generation, ..known }
 }
 
 /// The generation that a forgotten key leaves behind. It is nobody's: its

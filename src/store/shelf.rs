@@ -15,6 +15,7 @@ use crate::claim::key::{Namespace, Subject};
 use crate::claim::survey::Sizes;
 use crate::claim::time::{BootId, BootMs, Now, WallMs};
 
+use super::unreadable::UnreadableRow;
 use super::{Chain, Finding, Frames, Spool, StoreError};
 
 /// What stands for the start of a kernel where a server's clock counts: that does not start
@@ -77,6 +78,8 @@ pub struct Page {
     pub now: Now,
     /// The attempts, oldest first.
     pub attempts: Vec<Attempt>,
+    /// The rows that cannot be read, in any order.
+    pub unreadable: Vec<UnreadableRow>,
     /// How it stands with the attempt that was named as [`Wanted::parent`].
     pub parent: Parent,
 }
@@ -91,6 +94,8 @@ pub struct Changes {
     pub changed: Vec<Attempt>,
     /// Attempts that go, with their outputs.
     pub removed: Vec<Fence>,
+    /// Generations of rows that cannot be read, which go with their outputs.
+    pub discarded: Vec<i64>,
     /// Output to be kept.
     pub output: Option<(Fence, Frames)>,
     /// Outputs that go.
@@ -103,11 +108,13 @@ impl Changes {
     /// Whether there is nothing to be written.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        let Self { added, changed, removed, output, outputs_removed, steps_removed } = self;
+        let Self { added, changed, removed, discarded, output, outputs_removed, steps_removed } =
+            self;
         added.is_none()
             && output.is_none()
             && changed.is_empty()
             && removed.is_empty()
+            && discarded.is_empty()
             && outputs_removed.is_empty()
             && steps_removed.is_empty()
     }
@@ -131,6 +138,7 @@ impl Changes {
         };
         self.added.is_some()
             || !self.removed.is_empty()
+            || !self.discarded.is_empty()
             || !self.outputs_removed.is_empty()
             || !self.steps_removed.is_empty()
             || !self.changed.iter().all(only_longer)
@@ -173,6 +181,11 @@ pub trait Shelf: Send {
 
     /// The error of having waited so long in vain for what others have locked.
     fn locked_for(&self, limit: Duration) -> StoreError;
+
+    /// The option that names it again, in a line to be typed.
+    fn option(&self) -> String {
+        String::new()
+    }
 
     /// The time by the clock that leases count on.
     ///
@@ -222,7 +235,8 @@ pub trait Shelf: Send {
         at_most: usize,
     ) -> Result<Vec<(Fence, Subject)>, StoreError>;
 
-    /// Every attempt that has not ended, newest first; steps are left out.
+    /// Every attempt that has not ended, newest first; steps are left out, and what cannot
+    /// be read.
     ///
     /// # Errors
     /// When it cannot be read.

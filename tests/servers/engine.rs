@@ -7,6 +7,25 @@ use crate::support::servers::{Host, Network, Persistence, Postgres, Redis};
 pub(crate) const ELSEWHERE: &str = r#"unshare -m sh -c 'echo another >boot_id
     mount --bind boot_id /proc/sys/kernel/random/boot_id && exec "$@"' sh "#;
 
+/// What no doubletap writes into the columns of an attempt.
+const SPOILT_COLUMNS: [&str; 5] = [
+    "state = 'unknown'",
+    "token = '\\x00'",
+    "lease_ms = -1",
+    "fingerprint = '{'",
+    "group_reach = 'group', group_id = NULL",
+];
+
+/// What no doubletap writes as the row of an attempt.
+const SPOILT_ROWS: [fn(&str) -> String; 6] = [
+    |row| row.replace(r#""state":""#, r#""state":"un"#),
+    |row| row.replace(r#""fence":"#, r#""fence":"x","old_fence":"#),
+    |row| row[..row.len() - 1].to_owned(),
+    |row| format!("1{row}"),
+    |_| String::new(),
+    |_| "something else".to_owned(),
+];
+
 /// A server that a store can be on.
 pub(crate) trait Engine: Sized + 'static {
     /// A server of a sentence's own.
@@ -24,6 +43,10 @@ pub(crate) trait Engine: Sized + 'static {
     fn stop(&mut self);
     fn kill(&mut self);
     fn restart(&mut self);
+    /// In how many ways an attempt can be made unreadable.
+    const WAYS_TO_SPOIL: usize;
+    /// Makes the newest attempt of a kind and a key of the store here unreadable, in one way.
+    fn spoil(&self, store: &str, chain: (&str, &str), way: usize);
 
     /// A scene whose store is here, and set up.
     #[track_caller]
@@ -82,6 +105,18 @@ impl Engine for Postgres {
     fn restart(&mut self) {
         Postgres::restart(self);
     }
+
+    const WAYS_TO_SPOIL: usize = SPOILT_COLUMNS.len();
+
+    fn spoil(&self, store: &str, (kind, key): (&str, &str), way: usize) {
+        let (_, schema) = store.rsplit_once("schema=").unwrap();
+        let spoilt = SPOILT_COLUMNS[way];
+        let text = format!(
+            "UPDATE {schema}.attempt SET {spoilt} WHERE fence = (SELECT max(fence)
+                FROM {schema}.attempt WHERE kind = '{kind}' AND key = '{key}') RETURNING 1"
+        );
+        assert_eq!(self.sql("postgres", &text), "1");
+    }
 }
 
 impl Engine for Redis {
@@ -124,6 +159,18 @@ impl Engine for Redis {
 
     fn restart(&mut self) {
         Redis::restart(self);
+    }
+
+    const WAYS_TO_SPOIL: usize = SPOILT_ROWS.len();
+
+    fn spoil(&self, store: &str, (kind, key): (&str, &str), way: usize) {
+        let (_, prefix) = store.rsplit_once("prefix=").unwrap();
+        let chain = self.cli(&["KEYS", &format!("{{{prefix}}}:chain:{kind}:*\u{1f}{key}")]);
+        let newest = self.cli(&["HGET", &chain, "newest"]);
+        let row = self.cli(&["HGET", &chain, &newest]);
+        let spoilt = SPOILT_ROWS[way](&row);
+        assert_ne!(spoilt, row);
+        assert_eq!(self.cli(&["HSET", &chain, &newest, &spoilt]), "0");
     }
 }
 

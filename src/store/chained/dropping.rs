@@ -4,7 +4,7 @@ use crate::claim::attempt::{Attempt, State};
 use crate::claim::decide::Seen;
 use crate::claim::key::{Kind, Subject};
 use crate::claim::outcome::Outcome;
-use crate::store::shelf::{Changes, Durability, Shelf, Wanted};
+use crate::store::shelf::{Changes, Depth, Durability, Shelf, Wanted};
 use crate::store::{Dropped, Force, Liveness, StoreError, row};
 
 use super::ChainStore;
@@ -17,12 +17,22 @@ impl<S: Shelf> ChainStore<S> {
         liveness: &mut dyn Liveness,
     ) -> Result<Dropped, StoreError> {
         let token = row::nobodys_token()?;
-        self.change(Wanted::of(subject), Durability::Power, |page, fences| {
+        let option = self.shelf.option();
+        // By force goes all that cannot be read, however old it is.
+        let depth = if force == Force::Yes { Depth::Whole } else { Depth::Decision };
+        let wanted = Wanted { depth, ..Wanted::of(subject) };
+        self.change_as_it_is(wanted, Durability::Power, |page, fences| {
             let now = &page.now;
+            if force == Force::No {
+                page.require_whole(&option)?;
+            }
+            let discarded: Vec<i64> = page.unreadable.iter().map(|row| row.generation).collect();
             let seen = page.seen(subject, liveness)?;
-            let Some(newest) = seen.first().filter(|s| s.attempt.state != State::Forgotten) else {
+            let newest = seen.first().map(|seen| &seen.attempt);
+            let is_there = newest.is_some_and(|newest| newest.state != State::Forgotten);
+            if !is_there && discarded.is_empty() {
                 return Ok((Changes::default(), Dropped::Absent));
-            };
+            }
             let holder = seen.iter().find(|seen| row::is_held(seen, subject.kind, now));
             if let (Some(holder), Force::No) = (holder, force) {
                 let held = Dropped::Held(holder.attempt.clone(), holder.life);
@@ -45,8 +55,11 @@ impl<S: Shelf> ChainStore<S> {
                     changed.push(after);
                 }
             }
-            let tombstone = row::tombstone(&newest.attempt, fences(now)?, token, now);
-            let after = Changes { added: Some(tombstone), changed, ..Changes::default() };
+            let last = discarded.iter().copied().max();
+            let newest = row::newest_known(newest, last, now);
+            let tombstone = row::tombstone(&newest, fences(now)?, token, now);
+            let added = Some(tombstone);
+            let after = Changes { added, changed, discarded, ..Changes::default() };
             Ok((after, Dropped::Yes))
         })
     }

@@ -51,11 +51,11 @@ impl<S: Shelf> ChainStore<S> {
         let wanted = Wanted { depth: Depth::Whole, ..Wanted::of(subject) };
         let goes = |page: &Page| going(page, (sweep, horizon), turn);
         // Most of what is looked at stays: it is not locked for that.
-        let (fences, swept) = goes(&self.read(wanted)?);
+        let (fences, swept) = goes(&self.read_as_it_is(wanted)?);
         if sweep.mode == SweepMode::Count || fences.is_empty() {
             return Ok(swept);
         }
-        self.change(wanted, Durability::Process, |page, _| {
+        self.change_as_it_is(wanted, Durability::Process, |page, _| {
             let (removed, swept) = goes(page);
             let gone = |attempt: &&Attempt| removed.contains(&attempt.fence);
             let left: BTreeSet<[u8; 16]> =
@@ -87,8 +87,11 @@ impl Turn {
 }
 
 /// What goes of a key, and what that comes to. A key goes whole when its newest attempt
-/// has its turn.
+/// has its turn. Where an attempt cannot be read nothing goes.
 fn going(page: &Page, (sweep, horizon): (&Sweep, WallMs), turn: Turn) -> (Vec<Fence>, Swept) {
+    if !page.unreadable.is_empty() {
+        return (Vec::new(), Swept::default());
+    }
     let (chain, now) = (&page.attempts, &page.now);
     let whole = goes((sweep, horizon), chain, now);
     let goes = |attempt: &&Attempt| match (whole, chain.last()) {

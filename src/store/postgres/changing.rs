@@ -17,8 +17,8 @@ use super::connecting::jittered;
 use super::failure::Fault;
 use super::locking::LockNumber;
 use super::outputs;
-use super::reading::Question;
-use super::rows::{self as columns, Reader, bytea, fences, int8, text};
+use super::reading::{Question, chain_values};
+use super::rows::{self as columns, Reader, Value, bytea, fences, int8, text};
 use super::schema::Statements;
 use super::transaction::{Statement, Transaction, Uncommitted, left_ms};
 use crate::claim::fence::Fence;
@@ -207,21 +207,28 @@ fn statements(
 ) -> Vec<Statement> {
     let schema = &address.schema;
     let mut statements = Vec::new();
+    let rows_of_chain = |rows: Value| {
+        let mut values = vec![rows];
+        values.extend(chain_values(subject));
+        values
+    };
     if !changes.removed.is_empty() {
         let gone = "SELECT 1 / (count(*) = cardinality($1))::int FROM gone";
-        let chain = vec![
-            fences(&changes.removed),
-            text(subject.kind.as_str()),
-            text(subject.namespace.as_str()),
-            text(subject.key.as_str()),
-        ];
         statements.push((
             format!(
                 "WITH gone AS (DELETE FROM {schema}.attempt WHERE fence = ANY ($1)
                     AND kind = $2 AND namespace = $3 AND key = $4 RETURNING 1) {gone}"
             ),
-            chain,
+            rows_of_chain(fences(&changes.removed)),
         ));
+    }
+    if !changes.discarded.is_empty() {
+        let gone = format!(
+            "WITH gone AS (DELETE FROM {schema}.attempt WHERE generation = ANY ($1)
+                AND kind = $2 AND namespace = $3 AND key = $4 RETURNING fence)
+            DELETE FROM {schema}.output WHERE fence IN (SELECT fence FROM gone)"
+        );
+        statements.push((gone, rows_of_chain(columns::int8s(&changes.discarded))));
     }
     for operation in &changes.steps_removed {
         let steps = || vec![text(Subject::steps_of(*operation).as_str())];

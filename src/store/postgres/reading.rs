@@ -4,7 +4,7 @@ use tokio_postgres::Row;
 
 use super::PostgresShelf;
 use super::failure::Fault;
-use super::rows::{COLUMNS, Reader, Value, bytea, int8, text};
+use super::rows::{COLUMNS, Reader, Value, attempt, bytea, int8, text};
 use super::schema::{CLOCK, UNSETTLED};
 use crate::claim::attempt::Attempt;
 use crate::claim::fence::Fence;
@@ -12,6 +12,7 @@ use crate::claim::id::Token;
 use crate::claim::key::{Kind, Subject};
 use crate::store::row;
 use crate::store::shelf::{Depth, Page, Parent, Wanted, time_of_server};
+use crate::store::unreadable::Found;
 
 /// So many of the newest attempts of a key are nearly always all that decides.
 const NEWEST: usize = 8;
@@ -104,17 +105,21 @@ impl<'a> Question<'a> {
     /// The answer, unless more is needed for it.
     pub(super) fn page(&self, rows: &[Row]) -> Result<Option<Page>, Fault> {
         let mut attempts = Vec::with_capacity(rows.len());
+        let mut unreadable = Vec::new();
         let mut told = None;
         for row in rows {
             let mut from = Reader::at(row, 0);
             told = Some((from.next()?, from.next()?, from.next()?));
             if row.try_get::<_, Option<i64>>(3)?.is_some() {
-                attempts.push(from.attempt()?.1);
+                match attempt(row, 3) {
+                    Ok((_, attempt)) => attempts.push(attempt),
+                    Err(row) => unreadable.push(row),
+                }
             }
         }
         let told: Option<(i64, bool, Option<i64>)> = told;
         let (ms, holds, unsettled) = told.ok_or_else(|| Fault::Unreadable("answer".to_owned()))?;
-        if self.reach == Reach::Newest && attempts.len() == NEWEST {
+        if self.reach == Reach::Newest && rows.len() == NEWEST && unreadable.is_empty() {
             let oldest = attempts.last().map_or(0, |attempt| attempt.generation);
             let decides = !attempts.iter().all(row::may_be_passed_over);
             let has_own = self.wanted.own.is_none_or(|own| attempts.iter().any(|a| a.fence == own));
@@ -124,7 +129,7 @@ impl<'a> Question<'a> {
         }
         attempts.reverse();
         let parent = if holds { Parent::Holds } else { Parent::Lost };
-        Ok(Some(Page { now: time_of_server(ms), attempts, parent }))
+        Ok(Some(Page { now: time_of_server(ms), attempts, unreadable, parent }))
     }
 }
 
@@ -156,18 +161,27 @@ impl PostgresShelf {
         Ok(self.read_all(&format!("{condition} LIMIT 1"), values)?.pop())
     }
 
-    /// The attempts that a condition finds.
+    /// The attempts that a condition finds, if all of them can be read.
     pub(super) fn read_all(
         &mut self,
         condition: &str,
         values: &[Value],
     ) -> Result<Vec<(Subject, Attempt)>, Fault> {
+        let found = self.read_each(condition, values)?.into_iter().collect::<Result<_, _>>();
+        found.map_err(|row| Fault::Said(row.error(&self.server.address.option)))
+    }
+
+    /// What a condition finds, each by itself.
+    pub(super) fn read_each(
+        &mut self,
+        condition: &str,
+        values: &[Value],
+    ) -> Result<Vec<Found>, Fault> {
         let deadline = self.server.deadline();
         let (columns, schema) = (columns(), &self.server.address.schema);
         let text = format!("SELECT {columns} FROM {schema}.attempt WHERE {condition}");
         let rows = self.server.rows(deadline, &text, values)?;
-        let attempts = rows.iter().map(|row| Ok(Reader::at(row, 0).attempt()?));
-        attempts.collect()
+        Ok(rows.iter().map(|row| attempt(row, 0)).collect())
     }
 
     pub(super) fn find_by_token(

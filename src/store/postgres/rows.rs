@@ -18,6 +18,7 @@ use crate::claim::id::{OperationId, Token, from_hex, to_hex};
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{BootId, BootMs, Expiry, Until, WallMs};
+use crate::store::unreadable::{Found, UnreadableRow};
 
 /// What is in a row that no doubletap wrote there.
 #[derive(Debug)]
@@ -175,8 +176,25 @@ pub(super) fn bool(value: impl Into<Option<bool>>) -> Value {
 }
 
 pub(super) fn fences(fences: &[Fence]) -> Value {
-    let numbers: Vec<i64> = fences.iter().map(|fence| fence.0).collect();
-    (Box::new(numbers), Type::INT8_ARRAY)
+    int8s(&fences.iter().map(|fence| fence.0).collect::<Vec<_>>())
+}
+
+pub(super) fn int8s(numbers: &[i64]) -> Value {
+    (Box::new(numbers.to_owned()), Type::INT8_ARRAY)
+}
+
+/// The attempt that [`COLUMNS`] are, from the first of them on, and its chain.
+pub(super) fn attempt(row: &Row, first: usize) -> Found {
+    Reader::at(row, first).attempt().map_err(|why| {
+        let text = |column| row.try_get::<_, &str>(first + column).unwrap_or_default().to_owned();
+        UnreadableRow {
+            kind: text(1),
+            namespace: text(2),
+            key: text(3),
+            generation: row.try_get(first + 4).unwrap_or_default(),
+            why: why.to_string(),
+        }
+    })
 }
 
 /// Reads the columns of a row one after the other.
@@ -223,8 +241,7 @@ impl<'a> Reader<'a> {
         Ok(Subject { kind, namespace, key })
     }
 
-    /// The attempt that [`COLUMNS`] are, and its chain.
-    pub(super) fn attempt(&mut self) -> Read<(Subject, Attempt)> {
+    fn attempt(&mut self) -> Read<(Subject, Attempt)> {
         let fence = Fence(self.next()?);
         let subject = self.subject()?;
         let generation = self.next()?;

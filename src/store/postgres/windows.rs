@@ -57,8 +57,11 @@ impl PostgresShelf {
             for row in self.look_through(after, question, values)? {
                 let mut from = Reader::at(&row, 0);
                 last = from.next::<Option<i64>>()?;
-                if let Some(fence) = from.next::<Option<i64>>()? {
-                    ended.push((Fence(fence), from.subject()?));
+                // Whatever cannot be named stays.
+                if let Some(fence) = from.next::<Option<i64>>()?
+                    && let Ok(subject) = from.subject()
+                {
+                    ended.push((Fence(fence), subject));
                 }
             }
             let Some(last) = last else { break };

@@ -129,9 +129,9 @@ pub(super) fn subject(identity: &str) -> Option<Subject> {
 }
 
 /// The generation and the chain that a member names.
-pub(super) fn member(member: &str) -> Option<(&str, Subject)> {
+pub(super) fn member(member: &str) -> Option<(i64, Subject)> {
     let (generation, identity) = member.split_once(':')?;
-    Some((generation, subject(identity)?))
+    Some((generation.parse().ok()?, subject(identity)?))
 }
 
 /// A range of identities, as `ZRANGEBYLEX` has it.
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(subject(&identity(&one)), Some(one.clone()));
         let other = subject_of(Kind::Once, "a", "b:c:d é");
         assert_ne!(identity(&one), identity(&other));
-        assert_eq!(member(&format!("12:{}", identity(&one))), Some(("12", one)));
+        assert_eq!(member(&format!("12:{}", identity(&one))), Some((12, one)));
     }
 
     #[test]

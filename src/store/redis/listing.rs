@@ -11,14 +11,15 @@ use redis::Pipeline;
 use super::RedisShelf;
 use super::keys::{self, Range};
 use super::line::Deadline;
-use super::reading::{attempt, attempts};
+use super::reading::{Field, attempt, rows};
 use super::scripts::{ENDED, Run, WALK};
 use crate::claim::attempt::{Attempt, State};
 use crate::claim::fence::Fence;
 use crate::claim::id::Token;
 use crate::claim::key::{Kind, Namespace, Subject};
 use crate::claim::time::WallMs;
-use crate::store::shelf::Asked;
+use crate::store::shelf::{Asked, Shelf as _};
+use crate::store::unreadable::Found;
 use crate::store::{Chain, StoreError};
 
 /// So many chains are read at once, and not many more bytes of them.
@@ -27,6 +28,9 @@ const BYTES: usize = 1 << 20;
 
 /// So many members of an index.
 const MEMBERS: usize = 500;
+
+/// Who hears of a chain and its fields.
+type Told<'a> = dyn FnMut(Subject, &[Field]) -> Result<(), StoreError> + 'a;
 
 impl RedisShelf {
     pub(super) fn walk_chains(
@@ -40,14 +44,19 @@ impl RedisShelf {
             }
             Asked::Steps(operation) => vec![Range::of_steps(operation)],
         };
-        ranges.into_iter().try_for_each(|range| self.walk_range(range, told))
+        let option = self.option();
+        let mut tell = |subject: Subject, fields: &[Field]| {
+            let (mut attempts, unreadable) = rows(&subject, fields);
+            if let Some(row) = unreadable.first() {
+                return Err(row.error(&option));
+            }
+            attempts.reverse();
+            if attempts.is_empty() { Ok(()) } else { told(Chain { subject, attempts }) }
+        };
+        ranges.into_iter().try_for_each(|range| self.walk_range(range, &mut tell))
     }
 
-    fn walk_range(
-        &mut self,
-        mut range: Range,
-        told: &mut dyn FnMut(Chain) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn walk_range(&mut self, mut range: Range, told: &mut Told<'_>) -> Result<(), StoreError> {
         loop {
             let arguments = [
                 range.first.clone(),
@@ -57,17 +66,13 @@ impl RedisShelf {
                 BYTES.to_string(),
             ];
             let run = Run::of(&WALK, &[self.keys.subjects()], &arguments);
-            let found: Vec<(String, Vec<Vec<u8>>)> =
+            let found: Vec<(String, Vec<Field>)> =
                 self.line.ask_by(Deadline::after(self.limit), |connection| run.on(connection))?;
             let Some((last, _)) = found.last() else { return Ok(()) };
             range = range.after(last);
-            for (identity, rows) in found {
-                let mut attempts = attempts(&rows)?;
-                attempts.reverse();
-                if let Some(subject) = keys::subject(&identity)
-                    && !attempts.is_empty()
-                {
-                    told(Chain { subject, attempts })?;
+            for (identity, fields) in found {
+                if let Some(subject) = keys::subject(&identity) {
+                    told(subject, &fields)?;
                 }
             }
         }
@@ -112,19 +117,19 @@ impl RedisShelf {
         let mut unended = Vec::new();
         while !members.is_empty() {
             let next: Vec<_> = members.drain(..members.len().min(MEMBERS)).collect();
-            let found = self.rows_of(&next)?;
-            unended.extend(found.into_iter().filter(|(_, row)| row.state == State::Running));
+            let found = self.rows_of(&next)?.into_iter().flatten();
+            unended.extend(found.filter(|(_, row)| row.state == State::Running));
         }
         Ok(unended)
     }
 
-    /// The attempts that members name, as far as they are there.
-    fn rows_of(&mut self, members: &[String]) -> Result<Vec<(Subject, Attempt)>, StoreError> {
+    /// The attempts that members name, as far as they are there, each by itself.
+    fn rows_of(&mut self, members: &[String]) -> Result<Vec<Found>, StoreError> {
         let known = members.iter().filter_map(|member| keys::member(member));
         let (mut asked, mut subjects) = (Pipeline::new(), Vec::new());
         for (generation, subject) in known {
             asked.cmd("HGET").arg(self.keys.chain(&subject)).arg(generation);
-            subjects.push(subject);
+            subjects.push((generation, subject));
         }
         if subjects.is_empty() {
             return Ok(Vec::new());
@@ -132,10 +137,12 @@ impl RedisShelf {
         let rows: Vec<Option<Vec<u8>>> =
             self.line.ask_by(Deadline::after(self.limit), |connection| asked.query(connection))?;
         let found = subjects.into_iter().zip(rows);
-        found
-            .filter_map(|(subject, row)| row.map(|row| (subject, row)))
-            .map(|(subject, row)| Ok((subject, attempt(&row)?)))
-            .collect()
+        let found = found.filter_map(|(named, row)| row.map(|row| (named, row)));
+        let read = found.map(|((generation, subject), row)| {
+            let read = attempt(&subject, generation, &row);
+            read.map(|attempt| (subject, attempt))
+        });
+        Ok(read.collect())
     }
 
     /// The member that names the attempt of a fence.
@@ -165,8 +172,9 @@ impl RedisShelf {
         };
         let Some(fence) = fence else { return Ok(None) };
         let Some(member) = self.member_of(fence)? else { return Ok(None) };
-        let found = self.rows_of(&[member])?;
-        Ok(found.into_iter().find(|(_, attempt)| attempt.token == token))
+        let found = self.rows_of(&[member])?.pop().transpose();
+        let found = found.map_err(|row| row.error(&self.option()))?;
+        Ok(found.filter(|(_, attempt)| attempt.token == token))
     }
 
     pub(super) fn read_longest_lease(&mut self) -> Result<Duration, StoreError> {

@@ -2,7 +2,8 @@
 -- KEYS: version, chain, fences, the parent's chain if there is a parent
 -- ARGV: what of the chain ("whole" or "decision"), its identity, a fence wanted whatever the
 -- depth (or ""), the parent's identity, fence and token (or "" each)
--- Answers: clock in ms, version, revision, whether the parent runs, rows in any order
+-- Answers: clock in ms, version, revision, whether the parent runs, and fields with their
+-- values in turn and in any order: generations and rows, and maybe others
 local chain, fences = KEYS[2], KEYS[3]
 
 local function plain(number)
@@ -32,16 +33,19 @@ end
 
 local known = redis.call('HMGET', chain, 'revision', 'newest', 'marked')
 local revision = known[1] or '0'
-if ARGV[1] == 'whole' then
-  return { ms, version, revision, parent, redis.call('HVALS', chain) }
+local newest = tonumber(known[2] or '')
+-- Where nothing says which is the newest, what decides may be any.
+if ARGV[1] == 'whole' or not newest then
+  return { ms, version, revision, parent, redis.call('HGETALL', chain) }
 end
 
-local rows, taken = {}, {}
+local fields, taken = {}, {}
 local function take(generation)
   local row = redis.call('HGET', chain, generation)
   if row and not taken[generation] then
     taken[generation] = true
-    rows[#rows + 1] = row
+    fields[#fields + 1] = generation
+    fields[#fields + 1] = row
   end
   return row
 end
@@ -61,7 +65,6 @@ local function before(generation)
   return next
 end
 
-local newest = tonumber(known[2] or '')
 local generation = newest
 while generation do
   local row = take(plain(generation))
@@ -70,9 +73,7 @@ while generation do
   end
   generation = before(generation)
 end
-if newest then
-  take(plain(newest - 2))
-end
+take(plain(newest - 2))
 for marked in string.gmatch(known[3] or '', '%d+') do
   take(marked)
 end
@@ -80,4 +81,4 @@ local own = ARGV[3] ~= '' and generation_of(ARGV[3], ARGV[2])
 if own then
   take(own)
 end
-return { ms, version, revision, parent, rows }
+return { ms, version, revision, parent, fields }

@@ -27,7 +27,7 @@ end
 -- A script that fails half-way is not undone, so nothing is written before it is known that
 -- all of it may be (which a server can say since Redis 7).
 local needed = { 'INCR', 'HGET', 'HSET', 'HDEL', 'HINCRBY', 'HKEYS', 'HGETALL', 'ZADD', 'ZREM',
-  'ZRANGEBYSCORE', 'ZRANGEBYLEX', 'UNLINK', 'RENAME', 'PERSIST', 'PEXPIRE' }
+  'ZSCORE', 'ZRANGEBYSCORE', 'ZRANGEBYLEX', 'UNLINK', 'RENAME', 'PERSIST', 'PEXPIRE' }
 for _, command in ipairs(redis.acl_check_cmd and needed or {}) do
   if not redis.acl_check_cmd(command, chain, chain, chain) then
     return redis.error_reply('NOPERM this user may not run ' .. command)
@@ -53,7 +53,7 @@ end
 
 -- How many attempts have a lease of that length.
 local function count(lease, by)
-  if lease ~= '0' and redis.call('HINCRBY', leases, lease, by) <= 0 then
+  if lease and lease ~= '0' and redis.call('HINCRBY', leases, lease, by) <= 0 then
     redis.call('HDEL', leases, lease)
   end
 end
@@ -61,10 +61,16 @@ end
 local function forget(identity, generation, row)
   local fence, token, _, lease = parts(row)
   local member = generation .. ':' .. identity
+  -- A row that cannot be read names neither, and nothing may fail half-way.
+  fence = redis.call('ZSCORE', fences, member) or fence
   redis.call('ZREM', fences, member)
   redis.call('ZREM', running, member)
-  redis.call('HDEL', tokens, token)
-  redis.call('UNLINK', plan.outputs .. fence)
+  if token then
+    redis.call('HDEL', tokens, token)
+  end
+  if fence then
+    redis.call('UNLINK', plan.outputs .. fence)
+  end
   count(lease, -1)
 end
 
@@ -76,6 +82,7 @@ for generation in string.gmatch(redis.call('HGET', chain, 'marked') or '', '%d+'
   marked[generation] = true
 end
 local newest = redis.call('HGET', chain, 'newest') or nil
+newest = tonumber(newest or '') and newest
 for _, fence in ipairs(plan.removed) do
   local generation = generation_of(fence, plan.identity)
   local row = generation and redis.call('HGET', chain, generation)
@@ -85,6 +92,12 @@ for _, fence in ipairs(plan.removed) do
     marked[generation] = nil
     newest = newest ~= generation and newest or nil
   end
+end
+for _, generation in ipairs(plan.discarded) do
+  forget(plan.identity, generation, redis.call('HGET', chain, generation) or '')
+  redis.call('HDEL', chain, generation)
+  marked[generation] = nil
+  newest = newest ~= generation and newest or nil
 end
 for _, fence in ipairs(plan.outputs_removed) do
   redis.call('UNLINK', plan.outputs .. fence)

@@ -46,6 +46,8 @@ struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<Whose>,
     removed: Vec<String>,
+    /// Generations.
+    discarded: Vec<String>,
     outputs_removed: Vec<String>,
     steps_removed: Vec<String>,
     rows: Vec<Row>,
@@ -208,6 +210,7 @@ impl RedisShelf {
                 token: parent.token.to_string(),
             }),
             removed: fences(&changes.removed),
+            discarded: changes.discarded.iter().map(ToString::to_string).collect(),
             outputs_removed: fences(&changes.outputs_removed),
             steps_removed: changes.steps_removed.iter().map(ToString::to_string).collect(),
             rows: rows
@@ -270,24 +273,32 @@ fn patience(changes: &Changes) -> Option<Duration> {
     claimed.map(|claimed| PATIENCE.max(claimed.lease / 4))
 }
 
+/// What of an attempt matters to a sweep: the length of its lease in ms, or 0.
+fn counted_lease(attempt: &Attempt, kind: Kind) -> i64 {
+    let counts = kind != Kind::Lease || attempt.state == State::Running;
+    if counts { to_ms(attempt.lease) } else { 0 }
+}
+
+/// The line of a row that the scripts read.
+pub(super) fn line(attempt: &Attempt, kind: Kind) -> String {
+    let (fence, token, state) = (attempt.fence.0, attempt.token, attempt.state.as_str());
+    let lease = counted_lease(attempt, kind);
+    let over = if row::may_be_passed_over(attempt) { "over" } else { "-" };
+    let ended = attempt.end.as_ref().map_or_else(|| "-".to_owned(), |end| end.at.0.to_string());
+    format!("{fence} {token} {state} {lease} {over} {ended}")
+}
+
 /// The row of an attempt: a line that the scripts read, and the document.
 fn row_of(attempt: &Attempt, kind: Kind) -> Result<Row, StoreError> {
-    let (fence, token) = (attempt.fence.0.to_string(), attempt.token.to_string());
     let runs = attempt.state == State::Running;
-    let counts = kind != Kind::Lease || runs;
-    let lease = if counts { to_ms(attempt.lease) } else { 0 }.to_string();
-    let over = if row::may_be_passed_over(attempt) { "over" } else { "-" };
-    let state = attempt.state.as_str();
-    let ended = attempt.end.as_ref().map_or_else(|| "-".to_owned(), |end| end.at.0.to_string());
-    let document = document::write(attempt)?;
     Ok(Row {
         generation: attempt.generation.to_string(),
-        text: format!("{fence} {token} {state} {lease} {over} {ended}\n{document}"),
-        fence,
-        token,
-        lease,
+        fence: attempt.fence.0.to_string(),
+        token: attempt.token.to_string(),
+        lease: counted_lease(attempt, kind).to_string(),
         running: runs && kind != Kind::Step,
         marked: runs || row::is_unlooked(attempt),
+        text: format!("{}\n{}", line(attempt, kind), document::write(attempt)?),
     })
 }
 

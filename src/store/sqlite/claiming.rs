@@ -195,8 +195,9 @@ fn unlooked(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<Vec<A
             ))?;
             let (kind, namespace) = (subject.kind.as_str(), subject.namespace.as_str());
             let key = params![kind, namespace, subject.key.as_str()];
-            let found: Vec<Attempt> =
-                statement.query_map(key, rows::attempt)?.collect::<rusqlite::Result<_>>()?;
+            let found: Vec<Attempt> = statement
+                .query_map(key, |row| rows::attempt_of(subject, row))?
+                .collect::<rusqlite::Result<_>>()?;
             debug_assert!(found.iter().all(row::is_unlooked));
             Ok(found)
         }

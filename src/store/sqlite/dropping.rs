@@ -21,11 +21,16 @@ impl SqliteStore {
         let token = row::nobodys_token()?;
         let limit = self.patience.limit;
         self.write(Sync::Full, limit, |step, now| {
-            let chain = with_lives(attempts(step, subject, Depth::Decision)?, liveness)?;
-            let newest = chain.first().filter(|s| s.attempt.state != State::Forgotten);
-            let Some(newest) = newest else {
-                return Ok(Dropped::Absent);
+            let last = match force {
+                Force::Yes => discard_unreadable(step, subject)?,
+                Force::No => None,
             };
+            let chain = with_lives(attempts(step, subject, Depth::Decision)?, liveness)?;
+            let newest = chain.first().map(|seen| &seen.attempt);
+            let is_there = newest.is_some_and(|newest| newest.state != State::Forgotten);
+            if !is_there && last.is_none() {
+                return Ok(Dropped::Absent);
+            }
             let holder = chain.iter().find(|seen| row::is_held(seen, subject.kind, now));
             if let (Some(holder), Force::No) = (holder, force) {
                 return Ok(Dropped::Held(holder.attempt.clone(), holder.life));
@@ -40,7 +45,8 @@ impl SqliteStore {
                 end_rests(step, subject)?;
             }
             let fence = advance_fence(step, now)?;
-            let tombstone = row::tombstone(&newest.attempt, fence, token, now);
+            let newest = row::newest_known(newest, last, now);
+            let tombstone = row::tombstone(&newest, fence, token, now);
             written(rows::insert(step, subject, &tombstone)?)?;
             Ok(Dropped::Yes)
         })
@@ -68,6 +74,27 @@ impl SqliteStore {
             Ok(Dropped::Yes)
         })
     }
+}
+
+/// Removes what cannot be read of a key, and says which was the newest of that.
+fn discard_unreadable(step: &Transaction<'_>, subject: &Subject) -> rusqlite::Result<Option<i64>> {
+    let mut statement = step.prepare(&format!(
+        "SELECT {} FROM attempt WHERE kind = ? AND namespace = ? AND key = ?",
+        rows::COLUMNS
+    ))?;
+    let key = params![subject.kind.as_str(), subject.namespace.as_str(), subject.key.as_str()];
+    let mut found = statement.query(key)?;
+    let mut discarded: Vec<(i64, i64)> = Vec::new();
+    while let Some(row) = found.next()? {
+        if rows::attempt_of(subject, row).is_err() {
+            discarded.push((row.get(1)?, row.get(0)?));
+        }
+    }
+    for (_, fence) in &discarded {
+        step.execute("DELETE FROM output WHERE fence = ?", [fence])?;
+        step.execute("DELETE FROM attempt WHERE fence = ?", [fence])?;
+    }
+    Ok(discarded.into_iter().map(|(generation, _)| generation).max())
 }
 
 /// A forgotten name rests no longer.

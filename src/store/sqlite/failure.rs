@@ -6,6 +6,8 @@ use std::time::Duration;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
+use super::place::typed;
+use super::rows::of_error;
 use crate::claim::duration::for_people;
 use crate::store::{StoreError, Trouble};
 
@@ -60,8 +62,16 @@ pub(super) fn locked(path: &Path, limit: Duration) -> StoreError {
     StoreError::new(Trouble::Locked, what).with_remedy(remedy)
 }
 
+/// The option that names a store again.
+pub(super) fn option(path: &Path) -> String {
+    format!("--store {}", typed(path))
+}
+
 /// The sentence for people.
 pub(super) fn sentence(path: &Path, limit: Duration, error: &rusqlite::Error) -> StoreError {
+    if let Some(row) = of_error(error) {
+        return row.error(&option(path));
+    }
     let trouble = trouble_of(error);
     let shown = path.display();
     let (what, remedy) = match trouble {

@@ -43,7 +43,7 @@ pub(super) fn attempts(
     let mut rows = statement.query(key)?;
     let mut chain = Vec::new();
     while let Some(found) = rows.next()? {
-        let attempt = rows::attempt(found)?;
+        let attempt = rows::attempt_of(subject, found)?;
         let enough = depth == Depth::Decision
             && subject.kind.runs_once()
             && !row::may_be_passed_over(&attempt);
@@ -105,9 +105,7 @@ impl SqliteStore {
                 let select =
                     format!("SELECT {COLUMNS}, kind, namespace, key FROM attempt WHERE {way}");
                 connection
-                    .query_row(&select, params![token.0, fence.map(|fence| fence.0)], |row| {
-                        Ok((rows::subject(row, rows::COUNT)?, rows::attempt(row)?))
-                    })
+                    .query_row(&select, params![token.0, fence.map(|fence| fence.0)], rows::named)
                     .optional()
             })?;
             if found.is_some() {
@@ -179,9 +177,8 @@ impl SqliteStore {
                  WHERE state = 'running' AND kind <> 'step'
                  ORDER BY fence DESC",
             ))?;
-            let running = statement
-                .query_map([], |row| Ok((rows::subject(row, rows::COUNT)?, rows::attempt(row)?)))?;
-            running.collect()
+            let running = statement.query_map([], rows::named)?;
+            running.filter(|row| row.as_ref().err().and_then(rows::of_error).is_none()).collect()
         })
     }
 
@@ -209,8 +206,7 @@ fn chains_in(
     let mut rows = statement.query([namespace.map(Namespace::as_str)])?;
     let mut chains: Vec<Chain> = Vec::new();
     while let Some(row) = rows.next()? {
-        let attempt = rows::attempt(row)?;
-        let subject = rows::subject(row, rows::COUNT)?;
+        let (subject, attempt) = rows::named(row)?;
         match chains.last_mut() {
             Some(chain) if chain.subject == subject => chain.attempts.push(attempt),
             _ => chains.push(Chain { subject, attempts: vec![attempt] }),

@@ -16,6 +16,7 @@ use crate::claim::id::{OperationId, Token, from_hex, to_hex};
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::outcome::Outcome;
 use crate::claim::time::{BootId, BootMs, Expiry, Until, WallMs};
+use crate::store::unreadable::UnreadableRow;
 
 /// A value in a column that no doubletap wrote there.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ pub(super) const COLUMNS: &str = "fence, generation, state, operation, number, r
     tie, parent, ended_ms, exit_code, signal, reason, run_ms, output_bytes, truncated, expires_ms, promised";
 
 /// How many they are.
-pub(super) const COUNT: usize = 37;
+const COUNT: usize = 37;
 
 /// Reads the columns of a row one after the other: looking each up by its
 /// name would take longer than finding the row.
@@ -80,7 +81,7 @@ impl Reader<'_> {
 
 /// The identity of the chain that a row belongs to, from its columns `kind`,
 /// `namespace` and `key`, which begin at `first`.
-pub(super) fn subject(row: &Row<'_>, first: usize) -> rusqlite::Result<Subject> {
+fn subject(row: &Row<'_>, first: usize) -> rusqlite::Result<Subject> {
     let mut from = Reader { row, column: first };
     let (kind, namespace, key) =
         (from.next::<String>()?, from.next::<String>()?, from.next::<String>()?);
@@ -91,8 +92,52 @@ pub(super) fn subject(row: &Row<'_>, first: usize) -> rusqlite::Result<Subject> 
     })
 }
 
-/// The attempt that a row of [`COLUMNS`] is.
-pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
+/// The attempt that a row of [`COLUMNS`], `kind`, `namespace` and `key` is, and its chain.
+pub(super) fn named(row: &Row<'_>) -> rusqlite::Result<(Subject, Attempt)> {
+    let read = || Ok((subject(row, COUNT)?, attempt(row)?));
+    read().map_err(|why: rusqlite::Error| {
+        let text = |column| row.get(COUNT + column).unwrap_or_default();
+        damaged(UnreadableRow {
+            kind: text(0),
+            namespace: text(1),
+            key: text(2),
+            generation: generation(row),
+            why: reason(&why),
+        })
+    })
+}
+
+/// The attempt of this chain that a row of [`COLUMNS`] is.
+pub(super) fn attempt_of(subject: &Subject, row: &Row<'_>) -> rusqlite::Result<Attempt> {
+    attempt(row).map_err(|why| damaged(UnreadableRow::of(subject, generation(row), reason(&why))))
+}
+
+fn generation(row: &Row<'_>) -> i64 {
+    row.get(1).unwrap_or_default()
+}
+
+/// What is wrong with a row, without the words that tell of columns.
+fn reason(why: &rusqlite::Error) -> String {
+    match why {
+        rusqlite::Error::FromSqlConversionFailure(_, _, why) => why.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// The error of a row that cannot be read.
+pub(super) fn damaged(row: UnreadableRow) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Null, Box::new(row))
+}
+
+/// The row that an error is about, if it is about one.
+pub(super) fn of_error(error: &rusqlite::Error) -> Option<&UnreadableRow> {
+    match error {
+        rusqlite::Error::FromSqlConversionFailure(_, _, why) => why.downcast_ref(),
+        _ => None,
+    }
+}
+
+fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
     let mut from = Reader { row, column: 0 };
     let fence = Fence(from.next()?);
     let generation = from.next()?;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rusqlite::{Connection, named_params};
 
 use super::reading::{Depth, attempts};
-use super::{SqliteStore, place};
+use super::{SqliteStore, failure, place};
 use crate::claim::attempt::{Origin, State};
 use crate::claim::decide::Seen;
 use crate::claim::holder::Life;
@@ -21,6 +21,7 @@ use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::standing::Standing;
 use crate::claim::survey::{KeyText, Ranking, Sizes, Survey};
 use crate::claim::time::{Expiry, Now, WallMs};
+use crate::store::unreadable::UnreadableRow;
 use crate::store::{Liveness, StoreError, Trouble, with_lives};
 
 /// Rows read at once.
@@ -55,6 +56,7 @@ struct Row {
     kind: String,
     namespace: String,
     key: String,
+    generation: i64,
     state: String,
     /// Whether it is what `forget` leaves behind.
     tombstone: bool,
@@ -181,7 +183,8 @@ impl Walk<'_> {
                 }
                 while newest.next_if(|fence| *fence < row.fence).is_some() {}
                 if newest.next_if_eq(&row.fence).is_some() {
-                    match row.standing(kind, &now)? {
+                    let standing = row.standing(kind, &now);
+                    match standing.map_err(|row| row.error(&failure::option(&self.store.path)))? {
                         Some(standing) => self.survey.key(kind, standing),
                         None => self.judge(&subject(key)?)?,
                     }
@@ -215,8 +218,14 @@ impl Walk<'_> {
 impl Row {
     /// The state of the key whose newest row this is; nothing where that is not for
     /// this row alone to say.
-    fn standing(&self, kind: Kind, now: &Now) -> Result<Option<Standing>, StoreError> {
-        let state = State::parse(&self.state).ok_or_else(|| unreadable("state"))?;
+    fn standing(&self, kind: Kind, now: &Now) -> Result<Option<Standing>, UnreadableRow> {
+        let state = State::parse(&self.state).ok_or_else(|| UnreadableRow {
+            kind: self.kind.clone(),
+            namespace: self.namespace.clone(),
+            key: self.key.clone(),
+            generation: self.generation,
+            why: "unreadable state".to_owned(),
+        })?;
         let says_it = match kind {
             Kind::Once | Kind::Step => self.origin == Origin::Ordinary || state == State::Done,
             Kind::Lease => !self.rests,
@@ -269,7 +278,7 @@ fn rows(
     let mut statement = connection.prepare_cached(
         "SELECT fence, kind, namespace, key, state, state = 'forgotten' AND number = 0, rerun,
             ended_ms IS NOT NULL, expires_ms, retry_boot_ms IS NOT NULL, started_ms,
-            run_ms, output_bytes
+            run_ms, output_bytes, generation
          FROM attempt NOT INDEXED
          WHERE fence > :after AND kind <> 'step' AND (:namespace IS NULL OR namespace = :namespace)
          ORDER BY fence LIMIT :limit",
@@ -295,6 +304,7 @@ fn rows(
             rests: row.get(9)?,
             started: WallMs(row.get(10)?),
             run: row.get::<_, Option<i64>>(11)?.map(|ms| u64::try_from(ms).unwrap_or(0)),
+            generation: row.get(13)?,
             output_bytes: u64::try_from(row.get::<_, Option<i64>>(12)?.unwrap_or(0)).unwrap_or(0),
         })
     })?;
