@@ -237,14 +237,14 @@ pub trait Store: Send {
     ) -> Result<Survey, StoreError>;
 
     /// Every attempt that has not ended, the newest first; steps are left out, and what
-    /// cannot be read.
+    /// cannot be read, which [`Store::examine`] tells of.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn unended(&mut self) -> Result<Vec<(Subject, Attempt)>, StoreError>;
 
-    /// Looks for what is wrong with the store, and changes nothing. What cannot
-    /// be read is a finding, too.
+    /// Looks for what is wrong with the store, at every row, and changes nothing. What
+    /// cannot be read is a finding, too.
     fn examine(&mut self) -> Vec<Finding>;
 
     /// Drops a key on purpose: leaves a tombstone generation, which no owner

@@ -278,7 +278,7 @@ pub trait Shelf: Send {
     /// When it cannot be read.
     fn sizes(&mut self) -> Result<Sizes, StoreError>;
 
-    /// Looks for what is wrong with it, and says what it promises.
+    /// Looks for what is wrong with it, at every row, and says what it promises.
     fn examine(&mut self) -> Vec<Finding>;
 
     /// Has `ring` be called, on another thread, soon after anything is written to a

@@ -9,7 +9,10 @@ use crate::claim::attempt::Attempt;
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::text::quote;
 
-use super::{StoreError, Trouble};
+use super::{Finding, StoreError, Trouble};
+
+/// So many are told of one by one.
+const TOLD: usize = 10;
 
 /// What a row comes to.
 pub type Found = Result<(Subject, Attempt), UnreadableRow>;
@@ -83,6 +86,37 @@ impl fmt::Display for UnreadableRow {
 }
 
 impl std::error::Error for UnreadableRow {}
+
+/// Those that a look at every row has found. However many they are, little is kept.
+#[derive(Debug, Default)]
+pub(super) struct Unreadable {
+    told: Vec<UnreadableRow>,
+    untold: u64,
+}
+
+impl Unreadable {
+    /// Another one.
+    pub(super) fn note(&mut self, row: UnreadableRow) {
+        if self.told.len() < TOLD {
+            self.told.push(row);
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    /// One finding for each, as far as they are told of.
+    pub(super) fn findings(&self, option: &str) -> Vec<Finding> {
+        let told = self.told.iter().map(|row| Finding::of_error(ROW, &row.error(option)));
+        let more = (self.untold > 0).then(|| {
+            let found = format!("and {} more that cannot be read", self.untold);
+            Finding::bad(ROW, found, format!("when those are gone: doubletap doctor {option}"))
+        });
+        told.chain(more).collect()
+    }
+}
+
+/// What a row that cannot be read is reported as.
+pub(super) const ROW: &str = "row";
 
 #[cfg(test)]
 mod tests {

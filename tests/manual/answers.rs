@@ -10,6 +10,7 @@ use super::page::plain;
 use super::{assert_nothing_in, entries, pages, set};
 use crate::support::damage::DAMAGES;
 use crate::support::{Metrics, Scene};
+use crate::unreadable::spoil;
 
 const STATS: &str = "man/doubletap-stats.1";
 const DOCTOR: &str = "man/doubletap-doctor.1";
@@ -96,6 +97,8 @@ fn every_field_and_every_check_of_doctor_is_in_its_page_and_no_other() {
         damage.inflict(&scene);
         checkups.push(scene.examined());
     }
+    spoil(&scene, "once", "k");
+    checkups.push(scene.examined());
     let checks = checkups.iter().flat_map(|of| of.document["checks"].as_array().unwrap());
     let names = set(checks.map(|check| check["name"].as_str().unwrap()));
     assert_nothing_in(&both_ways(DOCTOR, "check", &subjects(DOCTOR, "CHECKS"), &names));

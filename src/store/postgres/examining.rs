@@ -13,6 +13,7 @@ use super::setting_up;
 use super::transaction::rows_in_time;
 use crate::claim::duration::for_people;
 use crate::store::Finding;
+use crate::store::unreadable::ROW;
 use crate::text::quote;
 
 /// More than so many records that have lost something are as bad as all of them.
@@ -39,7 +40,26 @@ impl PostgresShelf {
         let mut look = |(check, look): Check| {
             look(self).unwrap_or_else(|fault| Finding::of_error(check, &self.server.told(&fault)))
         };
-        checks.into_iter().map(&mut look).collect()
+        let mut findings: Vec<Finding> = checks.into_iter().map(&mut look).collect();
+        findings.extend(self.examine_each_row());
+        findings
+    }
+
+    /// One finding for each row that cannot be read.
+    fn examine_each_row(&mut self) -> Vec<Finding> {
+        let found = self.look_for_unreadable();
+        let option = &self.server.address.option;
+        match found {
+            Ok(unreadable) => unreadable.findings(option),
+            Err(fault) if fault.is_of_time() => {
+                let limit = for_people(self.server.limit);
+                let found = format!("not every row could be looked at within {limit} for some");
+                let remedy =
+                    format!("give it more time: doubletap doctor --store-timeout 1m {option}");
+                vec![Finding::note(ROW, found, remedy)]
+            }
+            Err(fault) => vec![Finding::of_error(ROW, &self.server.told(&fault))],
+        }
     }
 
     fn texts(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Vec<String>>, Fault> {

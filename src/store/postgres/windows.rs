@@ -7,14 +7,19 @@ use tokio_postgres::Row;
 
 use super::PostgresShelf;
 use super::failure::Fault;
-use super::rows::{Reader, Value, int8, text};
+use super::reading::columns;
+use super::rows::{Reader, Value, attempt, int8, text};
 use super::transaction::rows_in_time;
 use crate::claim::fence::Fence;
 use crate::claim::key::{Namespace, Subject};
 use crate::claim::time::WallMs;
+use crate::store::unreadable::Unreadable;
 
 /// So many rows are looked at by one statement.
 const WINDOW: usize = 5000;
+
+/// So many are fetched as a whole.
+const FETCHED: usize = 500;
 
 /// The rows of a window are found by their fences. A server that has not counted its rows
 /// yet may think it faster to sort all of them for each.
@@ -68,6 +73,23 @@ impl PostgresShelf {
             after = Fence(last);
         }
         Ok(ended)
+    }
+
+    /// Looks at every row for those that cannot be read.
+    pub(super) fn look_for_unreadable(&mut self) -> Result<Unreadable, Fault> {
+        let (columns, schema) = (columns(), &self.server.address.schema);
+        let statement = format!(
+            "SELECT {columns} FROM {schema}.attempt WHERE fence > $1 ORDER BY fence LIMIT {FETCHED}"
+        );
+        let (mut after, mut unreadable) = (i64::MIN, Unreadable::default());
+        loop {
+            let rows = rows_in_time(&mut self.server, BY_FENCE, &statement, &[int8(after)])?;
+            let Some(last) = rows.last() else { return Ok(unreadable) };
+            after = Reader::at(last, 0).next()?;
+            rows.iter()
+                .filter_map(|row| attempt(row, 0).err())
+                .for_each(|row| unreadable.note(row));
+        }
     }
 
     /// The longest lease that can still matter.

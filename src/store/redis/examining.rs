@@ -9,6 +9,8 @@ use super::address::{Trust, Way};
 use super::failure::Failure;
 use super::setup::FORMAT;
 use crate::claim::size;
+use crate::store::shelf::Shelf as _;
+use crate::store::unreadable::ROW;
 use crate::store::{Finding, StoreError, Trouble};
 use crate::text::escape;
 
@@ -37,12 +39,21 @@ impl RedisShelf {
                     findings.push(Finding::of_error(check, &why));
                     // Of a server that does not answer there is no more to be known.
                     if why.trouble() == Trouble::Away {
-                        break;
+                        return findings;
                     }
                 }
             }
         }
+        findings.extend(self.examine_each_row());
         findings
+    }
+
+    /// One finding for each row that cannot be read.
+    fn examine_each_row(&mut self) -> Vec<Finding> {
+        match self.look_for_unreadable() {
+            Ok(unreadable) => unreadable.findings(&self.option()),
+            Err(why) => vec![Finding::of_error(ROW, &why)],
+        }
     }
 
     /// The answer to something that a server may not want to say: nothing then.

@@ -153,6 +153,11 @@ impl Range {
         Self { first: format!("[{beginning}"), last }
     }
 
+    /// All there are.
+    pub(super) fn all() -> Self {
+        Self { first: "-".to_owned(), last: "+".to_owned() }
+    }
+
     /// The steps of an operation.
     pub(super) fn of_steps(operation: OperationId) -> Self {
         Self::of(Kind::Step, Some(&Subject::steps_of(operation)))

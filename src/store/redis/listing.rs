@@ -19,7 +19,7 @@ use crate::claim::id::Token;
 use crate::claim::key::{Kind, Namespace, Subject};
 use crate::claim::time::WallMs;
 use crate::store::shelf::{Asked, Shelf as _};
-use crate::store::unreadable::Found;
+use crate::store::unreadable::{Found, Unreadable};
 use crate::store::{Chain, StoreError};
 
 /// So many chains are read at once, and not many more bytes of them.
@@ -54,6 +54,16 @@ impl RedisShelf {
             if attempts.is_empty() { Ok(()) } else { told(Chain { subject, attempts }) }
         };
         ranges.into_iter().try_for_each(|range| self.walk_range(range, &mut tell))
+    }
+
+    /// Looks at every row for those that cannot be read.
+    pub(super) fn look_for_unreadable(&mut self) -> Result<Unreadable, StoreError> {
+        let mut unreadable = Unreadable::default();
+        self.walk_range(Range::all(), &mut |subject, fields| {
+            rows(&subject, fields).1.into_iter().for_each(|row| unreadable.note(row));
+            Ok(())
+        })?;
+        Ok(unreadable)
     }
 
     fn walk_range(&mut self, mut range: Range, told: &mut Told<'_>) -> Result<(), StoreError> {

@@ -76,6 +76,8 @@ fn a_store_that_is_too_large_to_be_looked_through_is_not_bad() {
     assert!(rows.found.contains("about 51"), "{rows:?}");
     let outputs = found(&slow, limit, "outputs");
     assert_eq!(outputs.grade, Grade::Note, "{outputs:?}");
+    let each = found(&slow, limit, "row");
+    assert_eq!(each.grade, Grade::Note, "{each:?}");
     // Nobody goes on counting for somebody who has gone.
     let counting = format!(
         "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND datname = '{}'",
@@ -93,6 +95,19 @@ fn only_some_of_many_records_that_have_lost_their_outputs_are_counted() {
     let outputs = found(&url, LIMIT, "outputs");
     assert_eq!(outputs.grade, Grade::Bad);
     assert!(outputs.found.contains("100 or more records have lost theirs"), "{outputs:?}");
+}
+
+#[test]
+#[ignore = "needs postgresql and openssl: cargo test --features full -- --ignored servers::"]
+fn a_row_that_cannot_be_read_is_found_however_many_rows_there_are_before_it() {
+    let url = fresh();
+    keep(&url, "key", 1);
+    multiply(&url, 1200);
+    let spoil = "UPDATE doubletap.attempt SET kind = 'twice' WHERE fence = 1100";
+    Postgres::shared().sql(database(&url), spoil);
+    let row = found(&url, LIMIT, "row");
+    assert_eq!(row.grade, Grade::Bad, "{row:?}");
+    assert!(row.found.starts_with("copy-1100: attempt 1 cannot be read"), "{row:?}");
 }
 
 #[test]

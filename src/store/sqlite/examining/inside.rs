@@ -14,12 +14,13 @@ use super::super::place::{beside, typed};
 use super::super::reading::pragma;
 use super::super::schema::{APPLICATION_ID, NEWEST};
 use super::super::sweepable::replaced_by;
-use super::super::{SqliteStore, spool};
+use super::super::{SqliteStore, failure, rows, spool};
 use crate::claim::duration;
 use crate::claim::fence::Fence;
 use crate::claim::id::Token;
 use crate::claim::size;
 use crate::claim::time::WallMs;
+use crate::store::unreadable::{Unreadable, UnreadableRow};
 use crate::store::{Finding, StoreError, Trouble};
 use crate::text::quote;
 
@@ -32,6 +33,9 @@ const FAULTS: usize = 3;
 
 /// So many characters of them.
 const TOLD: usize = 300;
+
+/// So many rows are read at once.
+const BATCH: i64 = 1000;
 
 /// A clock that is set right by the network may go back by as much.
 const SMALL_STEP: Duration = Duration::from_secs(5);
@@ -55,12 +59,28 @@ impl SqliteStore {
         ];
         let look =
             |(check, look): Check| look(self).unwrap_or_else(|why| Finding::of_error(check, &why));
-        checks.into_iter().map(look).collect()
+        let mut findings: Vec<Finding> = checks.into_iter().map(look).collect();
+        findings.extend(self.examine_each_row());
+        findings
     }
 
     /// The option that names this store.
     fn option(&self) -> String {
-        format!("--store {}", typed(&self.path))
+        failure::option(&self.path)
+    }
+
+    /// One finding for each row that cannot be read. That a page cannot is a finding of
+    /// another check.
+    fn examine_each_row(&self) -> Vec<Finding> {
+        let (mut after, mut unreadable) = (i64::MIN, Unreadable::default());
+        while let Ok(Some((last, found))) = self.read(|connection| damaged_after(connection, after))
+        {
+            after = last;
+            for row in found {
+                unreadable.note(row);
+            }
+        }
+        unreadable.findings(&self.option())
     }
 
     fn examine_schema(&self) -> Result<Finding, StoreError> {
@@ -254,4 +274,25 @@ impl SqliteStore {
             },
         ))
     }
+}
+
+/// Those of the next rows that cannot be read, and the last of all of them; nothing if there
+/// are none.
+fn damaged_after(
+    connection: &Connection,
+    after: i64,
+) -> rusqlite::Result<Option<(i64, Vec<UnreadableRow>)>> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT {}, kind, namespace, key FROM attempt WHERE fence > ? ORDER BY fence LIMIT {BATCH}",
+        rows::COLUMNS
+    ))?;
+    let mut found = statement.query([after])?;
+    let (mut last, mut damaged) = (None, Vec::new());
+    while let Some(row) = found.next()? {
+        last = Some(row.get(0)?);
+        if let Err(why) = rows::named(row) {
+            damaged.extend(rows::of_error(&why).cloned());
+        }
+    }
+    Ok(last.map(|last| (last, damaged)))
 }
