@@ -15,6 +15,7 @@ pub mod chained;
 mod document;
 pub mod error;
 pub mod finding;
+pub mod heed;
 pub mod lease_alone;
 pub mod memory;
 mod output;
@@ -44,6 +45,7 @@ use crate::claim::time::Now;
 
 pub use error::{StoreError, Trouble};
 pub use finding::{Finding, Grade};
+pub use heed::Heed;
 pub use output::{Frames, Output, Parts, Spool};
 pub use row::with_lives;
 pub use values::{
@@ -309,6 +311,10 @@ pub trait Store: Send {
 
     /// The error of having waited so long in vain for what others have locked.
     fn locked_for(&self, limit: Duration) -> StoreError;
+
+    /// Has nothing be waited for any more that a server is asked from here on, as soon as we
+    /// are told to end: it fails with an error of [`Trouble::Away`], and may have been done.
+    fn heed(&mut self, _told: Heed) {}
 
     /// Has `ring` be called, on another thread, soon after anything is written about a key
     /// by others; says whether that will be. When it returns, nothing that is written from

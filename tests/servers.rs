@@ -32,6 +32,8 @@ mod pruning;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod refusals;
 #[cfg(any(feature = "postgres", feature = "redis"))]
+mod silence;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod unreadable;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod verbs;

@@ -38,7 +38,7 @@ use crate::process::signals::Signals;
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
 use crate::report::sentences::Topic;
-use crate::store::{Answer, Store, StoreError, Trouble};
+use crate::store::{Answer, Heed, Store, StoreError, Trouble};
 
 use super::Context;
 use super::context::{Witness, random};
@@ -50,10 +50,12 @@ use wait::{Waiting, Woken};
 const SLICE: Duration = Duration::from_millis(100);
 
 /// The same for a server, which may be far away, and to which a connection may have to be
-/// made first. Whatever is asked of it in vain has twice as long the next time, so that what
-/// takes longer comes to its end all the same, and nobody who tells us to end waits for
-/// longer than we had waited before.
+/// made first: a connection may be dead that nobody has closed. Whatever is asked in vain has
+/// twice as long the next time, so that what takes longer comes to its end all the same.
 const SLICE_OF_SERVER: Duration = Duration::from_secs(2);
+
+/// Why a claim was given back whose holder a signal has told to end.
+pub(super) const TOLD: &str = "told to end before it started";
 
 /// One call of a verb that claims, and that runs a command under its claim if it is told
 /// how.
@@ -65,6 +67,8 @@ pub(super) struct Call<'a, R = &'a RunArgs> {
     pub(super) live: Witness,
     pub(super) waker: Waker,
     pub(super) signals: Option<Signals>,
+    /// Whether they have told us to end, where a server is asked.
+    pub(super) heed: Heed,
     pub(super) waiting: Waiting,
     pub(super) renewal: Renewal,
     /// A process that may end while we wait, and with it the reason to.
@@ -130,6 +134,7 @@ impl<'a, R> Call<'a, R> {
             live: context.witness(),
             waker: Waker::default(),
             signals: None,
+            heed: Heed::default(),
             waiting: Waiting::new(waits.wait),
             renewal: Renewal::Always,
             on_behalf_of: None,
@@ -146,6 +151,7 @@ impl<'a, R> Call<'a, R> {
         prepare: impl FnOnce(&Self) -> anyhow::Result<(Claimant, P)>,
     ) -> anyhow::Result<Asked<P>> {
         let began = Instant::now();
+        self.heed_signals(store)?;
         let decision = match store.look(&self.request, &mut self.live) {
             Ok(decision) => decision,
             Err(error) => {
@@ -160,6 +166,7 @@ impl<'a, R> Call<'a, R> {
         // From here on a signal must not end us with a claim in hand.
         if self.signals.is_none() {
             self.signals = Some(Signals::take_over()?);
+            self.heed_signals(store)?;
         }
         let (claimant, prepared) = prepare(self)?;
         let (answer, sent) = self.claim(store, &claimant);
@@ -168,22 +175,37 @@ impl<'a, R> Call<'a, R> {
             Ok(Answer::Won(claim)) => Asked::Won(Box::new(Won { claim, prepared, sent })),
             Ok(Answer::Not(decision)) => Asked::Not(decision),
             Err(error) => {
-                let is_there = error.trouble() == Trouble::Unacknowledged;
-                let asked = self.unanswered(error);
-                if is_there && !matches!(asked, Ok(Asked::Again)) {
-                    return self.without_claim(store, asked);
+                let why = match error.trouble() {
+                    Trouble::Unacknowledged => Some("too few replicas had acknowledged it"),
+                    // It may have won.
+                    _ if self.heed.is_told() => Some(TOLD),
+                    _ => None,
+                };
+                let asked = self.again_or(error);
+                match why {
+                    Some(why) if !matches!(asked, Ok(Asked::Again)) => {
+                        return self.without_claim(store, asked, why);
+                    }
+                    _ => asked?,
                 }
-                asked?
             }
         })
     }
 
-    /// What becomes of a call whose claim got no answer that it can use.
-    fn unanswered<P>(&mut self, error: StoreError) -> anyhow::Result<Asked<P>> {
-        let told = self.signals.as_mut().and_then(Signals::told_to_end);
-        let Some(signal) = told else { return self.again_or(error) };
+    /// Has a server that does not answer keep nobody from ending who is told to.
+    fn heed_signals(&mut self, store: &mut dyn Store) -> anyhow::Result<()> {
+        if let (Some(signals), Place::Server(_)) = (&mut self.signals, self.context.place()) {
+            self.heed = Heed::to(signals.flag()?);
+            store.heed(self.heed.clone());
+        }
+        Ok(())
+    }
+
+    /// How the call ends if a signal tells us to end, and nothing has come of it.
+    pub(super) fn told_to_end(&mut self) -> Option<Ending> {
+        let signal = self.signals.as_mut().and_then(Signals::told_to_end)?;
         self.account.settle(CallOutcome::Error);
-        Ok(Asked::Over(Ending::Signal(signal as u8)))
+        Some(Ending::Signal(signal as u8))
     }
 
     /// Claims in slices, so that a signal to end, or the end of a wait, does not
@@ -245,8 +267,11 @@ impl<'a, R> Call<'a, R> {
     }
 
     /// A store that others have locked for a while, or a server that does not answer, ends
-    /// no wait early.
+    /// no wait early; a signal does.
     pub(super) fn again_or<P>(&mut self, error: StoreError) -> anyhow::Result<Asked<P>> {
+        if let Some(ending) = self.told_to_end() {
+            return Ok(Asked::Over(ending));
+        }
         if !self.waiting.goes_on() {
             return Err(error.into());
         }

@@ -169,6 +169,9 @@ impl<'a> Once<'a> {
                 }
                 Ok(None) => {}
                 Err(error) => {
+                    if let Some(ending) = self.call.told_to_end() {
+                        return Ok(Turn::Over(ending));
+                    }
                     let key = self.call.request.title();
                     let sentence = format!("{key}: its recorded output cannot be read: {error:#}");
                     return Ok(Turn::Over(self.unreadable(&sentence)));

@@ -12,6 +12,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::sys::signal::{SigSet, Signal};
@@ -62,6 +63,8 @@ pub struct Signals {
     inherited: SigSet,
     /// One that tells us to end, and that nobody has acted upon yet.
     remembered: Option<Signal>,
+    /// Set when such a one comes in, where somebody looks.
+    told: Option<Arc<AtomicBool>>,
 }
 
 impl Signals {
@@ -87,7 +90,7 @@ impl Signals {
         // The command finds this one as we found it, too.
         handled.push(Signal::SIGXFSZ);
         let delivery = SignalDelivery::with_pipe(read, write, WithOrigin::default(), numbers)?;
-        Ok(Self { delivery, handled, ignored, inherited, remembered: None })
+        Ok(Self { delivery, handled, ignored, inherited, remembered: None, told: None })
     }
 
     /// Lets the signals act by themselves again; says whether one has come in
@@ -122,6 +125,26 @@ impl Signals {
     pub fn has_told_to_end(&mut self) -> bool {
         self.remembered = self.told_to_end();
         self.remembered.is_some()
+    }
+
+    /// What is set as soon as a signal comes in that tells us to end, and stays so: for who
+    /// waits for something else.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn flag(&mut self) -> io::Result<Arc<AtomicBool>> {
+        if let Some(told) = &self.told {
+            return Ok(Arc::clone(told));
+        }
+        let told = Arc::new(AtomicBool::new(false));
+        for signal in self.handled.iter().filter(|signal| tells_to_end(**signal)) {
+            signal_hook::flag::register(*signal as i32, Arc::clone(&told))?;
+        }
+        if self.has_told_to_end() {
+            told.store(true, Ordering::SeqCst);
+        }
+        self.told = Some(Arc::clone(&told));
+        Ok(told)
     }
 
     /// The signals that have come in; one to go on is the last, since it ends a

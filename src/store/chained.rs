@@ -28,8 +28,8 @@ use crate::claim::time::{Clock, Now};
 
 use super::shelf::{Asked, Changes, Depth, Durability, Fences, Page, Parent, Shelf, Wanted};
 use super::{
-    Answer, Chain, Completion, Dropped, Finding, Force, Frames, Liveness, Owned, Spool, Store,
-    StoreError, Sweep, Swept, Unrecorded, row, with_lives,
+    Answer, Chain, Completion, Dropped, Finding, Force, Frames, Heed, Liveness, Owned, Spool,
+    Store, StoreError, Sweep, Swept, Unrecorded, row, with_lives,
 };
 
 /// The rules of a store, over what keeps its chains.
@@ -288,6 +288,10 @@ impl<S: Shelf> Store for ChainStore<S> {
 
     fn locked_for(&self, limit: Duration) -> StoreError {
         self.shelf.locked_for(limit)
+    }
+
+    fn heed(&mut self, told: Heed) {
+        self.shelf.heed(told);
     }
 
     fn watch(&mut self, subject: &Subject, ring: Box<dyn Fn() + Send>) -> bool {

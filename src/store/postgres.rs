@@ -40,7 +40,7 @@ use crate::place::Url;
 
 use super::setup::Setup;
 use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted, time_of_server};
-use super::{Chain, Finding, Frames, StoreError};
+use super::{Chain, Finding, Frames, Heed, StoreError};
 
 pub use address::Lookup;
 pub use setting_up::setup;
@@ -202,6 +202,10 @@ impl Shelf for PostgresShelf {
 
     fn examine(&mut self) -> Vec<Finding> {
         self.examine_all()
+    }
+
+    fn heed(&mut self, told: Heed) {
+        self.server.heed = told;
     }
 
     fn watch(&mut self, subject: &Subject, ring: Box<dyn Fn() + Send>) -> bool {

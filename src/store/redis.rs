@@ -24,6 +24,7 @@ mod reading;
 mod scripts;
 mod setup;
 mod watching;
+mod wire;
 mod writing;
 
 use std::collections::BTreeSet;
@@ -46,7 +47,7 @@ use crate::text::quote;
 
 use super::setup::Setup;
 use super::shelf::{Asked, Durability, Page, Shelf, Step, Wanted};
-use super::{Chain, Finding, Frames, StoreError};
+use super::{Chain, Finding, Frames, Heed, StoreError};
 
 pub use setup::setup;
 
@@ -245,6 +246,10 @@ impl Shelf for RedisShelf {
 
     fn examine(&mut self) -> Vec<Finding> {
         self.findings()
+    }
+
+    fn heed(&mut self, told: Heed) {
+        self.line.heed(told);
     }
 
     fn watch(&mut self, subject: &Subject, ring: Box<dyn Fn() + Send>) -> bool {

@@ -16,7 +16,7 @@ use crate::claim::survey::Sizes;
 use crate::claim::time::{BootId, BootMs, Now, WallMs};
 
 use super::unreadable::UnreadableRow;
-use super::{Chain, Finding, Frames, Spool, StoreError};
+use super::{Chain, Finding, Frames, Heed, Spool, StoreError};
 
 /// What stands for the start of a kernel where a server's clock counts: that does not start
 /// anew with a machine.
@@ -280,6 +280,10 @@ pub trait Shelf: Send {
 
     /// Looks for what is wrong with it, at every row, and says what it promises.
     fn examine(&mut self) -> Vec<Finding>;
+
+    /// Ends every call from here on, with an error of [`Trouble::Away`](super::Trouble), as
+    /// soon as we are told to end, where it would wait for a server.
+    fn heed(&mut self, _told: Heed) {}
 
     /// Has `ring` be called, on another thread, soon after anything is written to a
     /// chain; says whether that will be. When it returns, nothing that is written from

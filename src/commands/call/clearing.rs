@@ -16,10 +16,12 @@ use crate::process::clock;
 use crate::process::group::{self, Presence};
 use crate::process::tenure::until;
 use crate::report::line::CallOutcome;
-use crate::store::{Completion, Liveness as _, Resumed, Store, StoreError, Trouble, Verdict};
+use crate::store::{
+    Completion, Heed, Liveness as _, Owned, Resumed, Store, StoreError, Trouble, Verdict,
+};
 
 use super::super::Context;
-use super::Call;
+use super::{Call, TOLD};
 
 /// How long a predecessor's processes may take to die.
 const CLEARING: Duration = Duration::from_secs(10);
@@ -64,13 +66,14 @@ impl<R> Call<'_, R> {
         &mut self,
         store: &mut dyn Store,
         ended: anyhow::Result<T>,
+        why: &str,
     ) -> anyhow::Result<T> {
         let (subject, token) = (self.request.subject.clone(), self.request.token);
         let limit = self.context.store_timeout();
+        store.heed(Heed::default());
         store.wait_at_most(limit.min(LAST_TRY));
         let is_back = match store.resume(&subject, token) {
             Ok(Resumed::Claim(claim)) => {
-                let why = "too few replicas had acknowledged it";
                 match self.release(store, claim, None, why) {
                     Ok(()) => true,
                     // That is written, too, and acknowledged by as few.
@@ -106,9 +109,60 @@ impl<R> Call<'_, R> {
             output: None,
         };
         let fence = claim.attempt().fence;
-        let spent = store.complete(claim, &completion);
+        let spent = self.spend_soon(store, claim, &completion);
         self.live.let_go(fence);
-        spent.map(drop).map_err(|unrecorded| unrecorded.error)
+        spent.map(drop)
+    }
+
+    /// Spends it in the time that a server has who is asked by somebody that is told to end.
+    fn spend_soon(
+        &self,
+        store: &mut dyn Store,
+        mut claim: Claim,
+        completion: &Completion,
+    ) -> Result<Owned, StoreError> {
+        if !self.heed.is_told() {
+            match store.complete(claim, completion) {
+                Err(unrecorded) if self.heed.is_told() => claim = unrecorded.claim,
+                spent => return spent.map_err(|unrecorded| unrecorded.error),
+            }
+        }
+        store.heed(Heed::default());
+        let limit = store.wait_at_most(self.context.store_timeout().min(LAST_TRY));
+        let spent = store.complete(claim, completion);
+        store.wait_at_most(limit);
+        spent.map_err(|unrecorded| unrecorded.error)
+    }
+
+    /// Gives back a claim that an error keeps from being used, if it is not a signal that does.
+    pub(in crate::commands) fn leave_for(
+        &mut self,
+        store: &mut dyn Store,
+        claim: Claim,
+        error: anyhow::Error,
+    ) -> anyhow::Result<Ending> {
+        self.leave(store, claim).or_else(|claim| {
+            self.release(store, claim, None, &format!("{error:#}"))?;
+            Err(error)
+        })
+    }
+
+    /// Gives back a claim if a signal tells us to end before its command has started, and
+    /// ends; else the claim is still there.
+    pub(in crate::commands) fn leave(
+        &mut self,
+        store: &mut dyn Store,
+        claim: Claim,
+    ) -> Result<Ending, Claim> {
+        let Some(ending) = self.told_to_end() else { return Err(claim) };
+        if let Err(error) = self.release(store, claim, None, TOLD) {
+            let title = self.request.title();
+            self.context.voice.warn(&format!(
+                "{title}: nothing has run, and its claim could not be given back: {error}"
+            ));
+        }
+        self.account.settle(CallOutcome::Failed);
+        Ok(ending)
     }
 }
 

@@ -22,13 +22,12 @@ use crate::process::clock;
 use crate::process::group::{self, Presence};
 use crate::process::launch::{self, Newborn, NotStarted, Plan, Running, Streams};
 use crate::process::rules::{AfterLoss, Limits, Rules, Transacting};
-use crate::process::signals::Signals;
 use crate::process::supervise::{Ended, Left, supervise};
 use crate::process::tenure::{Takers, Tenure};
 use crate::process::wake::Waker;
 use crate::report::line::CallOutcome;
 use crate::report::voice::Voice;
-use crate::store::{Liveness as _, Owned, Store};
+use crate::store::{Heed, Liveness as _, Owned, Store};
 
 use super::clearing::{Cleared, clear_remains};
 use super::environment::{late_names, late_variables};
@@ -128,10 +127,7 @@ impl Call<'_> {
             );
         let (cleared, pump) = match prepared {
             Ok(prepared) => prepared,
-            Err(error) => {
-                self.release(&mut *store, claim, None, &format!("{error:#}"))?;
-                return Err(error);
-            }
+            Err(error) => return self.leave_for(&mut *store, claim, error).map(Begun::Over),
         };
         if cleared == Cleared::No {
             return self.give_back(&mut *store, claim).map(Begun::Over);
@@ -140,15 +136,16 @@ impl Call<'_> {
         if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
             return self.give_up(store, claim, "it was won too late to be used");
         }
-        if let Some(signal) = self.signals.as_mut().and_then(Signals::told_to_end) {
-            self.release(&mut *store, claim, None, "told to end before it started")?;
-            self.account.settle(CallOutcome::Failed);
-            return Ok(Begun::Over(Ending::Signal(signal as u8)));
-        }
+        let claim = match self.leave(&mut *store, claim) {
+            Ok(ending) => return Ok(Begun::Over(ending)),
+            Err(claim) => claim,
+        };
         let running = match newborn.let_go(&late_variables(claim.attempt(), claim.subject().kind)) {
             Ok(running) => running,
             Err(why) => return self.not_started(store, claim, &why).map(Begun::Over),
         };
+        // From here on signals are the command's, and the store is waited for.
+        store.heed(Heed::default());
         // While the command runs this costs nothing [measured: a lease of `true` and a fresh
         // run take 0.98 of the time].
         store.expect_end();

@@ -167,7 +167,7 @@ impl<R> Call<'_, R> {
             self.context.voice.tell(|| topic.waits(busy));
         }
         if self.live.lock_file().is_none() {
-            // Whoever tells us to end is not to wait for a server either.
+            // The connection may have died since nobody has used it.
             store.wait_at_most(SLICE_OF_SERVER);
         }
         let began = Instant::now();

@@ -128,10 +128,7 @@ impl Grant<'_> {
         match clear_remains(self.call.context, store, &claim) {
             Ok(Cleared::Yes) => {}
             Ok(Cleared::No) => return self.call.give_back(store, claim).map(Some),
-            Err(error) => {
-                self.call.release(store, claim, None, &error.to_string())?;
-                return Err(error.into());
-            }
+            Err(error) => return self.call.leave_for(store, claim, error.into()).map(Some),
         }
         let attempt = claim.attempt();
         let now = self.call.context.now();
@@ -140,12 +137,16 @@ impl Grant<'_> {
             self.call.draw_anew()?;
             return Ok(None);
         }
-        if let Some(signal) = self.call.signals.as_mut().and_then(Signals::told_to_end) {
-            self.call.release(store, claim, None, "told to end before it began")?;
-            return Ok(Some(Ending::Signal(signal as u8)));
-        }
+        let claim = match self.call.leave(store, claim) {
+            Ok(ending) => return Ok(Some(ending)),
+            Err(claim) => claim,
+        };
         let told = self.told(store, &claim).and_then(|told| Ok(hand_over(&told)?));
         if let Err(error) = told {
+            let claim = match self.call.leave(store, claim) {
+                Ok(ending) => return Ok(Some(ending)),
+                Err(claim) => claim,
+            };
             let why = format!("its token could not be printed: {error}");
             self.call.release(store, claim, None, &why)?;
             return Err(anyhow!("{}: {why}; it was given back", self.call.request.title()));
@@ -194,8 +195,11 @@ impl Grant<'_> {
             FormatArg::Text => {}
         }
         let Some(output) = attempt.output() else { return done };
+        let frames = match store.output(attempt.fence) {
+            Ok(frames) => frames,
+            Err(error) => return self.call.told_to_end().ok_or_else(|| error.into()),
+        };
         let topic = self.call.topic();
-        let frames = store.output(attempt.fence)?;
         let Some(frames) = frames.filter(|frames| are_whole(frames, output.bytes)) else {
             let message = topic.damaged();
             return Err(Refusal { status: exit::FAILED, message }.into());

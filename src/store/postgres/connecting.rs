@@ -4,6 +4,7 @@
 //! asked. What ran out of time leaves the connection in the middle of something, so it is
 //! closed: the server undoes what was begun.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
@@ -16,7 +17,8 @@ use super::address::{Address, Mode};
 use super::failure::{Fault, sentence};
 use super::rows::Value;
 use super::tls;
-use crate::store::{StoreError, Trouble};
+use crate::store::heed::BETWEEN;
+use crate::store::{Heed, StoreError, Trouble};
 
 /// A stream of bytes to a server that may be protected.
 pub(super) type Stream = <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<Socket>>::Stream;
@@ -38,6 +40,8 @@ pub(super) struct Server {
     pub(super) address: Address,
     /// How long a call takes at the most.
     pub(super) limit: Duration,
+    /// When nothing is waited for any more.
+    pub(super) heed: Heed,
     tls: MakeRustlsConnect,
     line: Option<Line>,
     /// Nothing only while it is dropped.
@@ -70,7 +74,8 @@ impl Server {
             let what = format!("the store {} cannot be reached safely: {why}", address.shown);
             StoreError::new(Trouble::Refused, what)
         })?;
-        Ok(Self { address, limit, tls, line: None, runtime: Some(runtime()?) })
+        let (heed, runtime) = (Heed::default(), Some(runtime()?));
+        Ok(Self { address, limit, heed, tls, line: None, runtime })
     }
 
     /// What protects another connection to the same server.
@@ -110,7 +115,8 @@ impl Server {
         }
         self.disconnect();
         let Some(runtime) = &self.runtime else { return Err(Fault::Late) };
-        let (client, connection) = runtime.block_on(connect(&self.address, &self.tls, deadline))?;
+        let connecting = connect(&self.address, &self.tls, deadline);
+        let (client, connection) = runtime.block_on(unless_told(&self.heed, connecting))?;
         let driver = runtime.spawn(connection);
         self.line = Some(Line { client, driver });
         Ok(())
@@ -135,7 +141,8 @@ impl Server {
         let (Some(line), Some(runtime)) = (&self.line, &self.runtime) else {
             return Err(Fault::Broken);
         };
-        let answer = runtime.block_on(in_time(deadline, question(&line.client)));
+        let answer = in_time(deadline, question(&line.client));
+        let answer = runtime.block_on(unless_told(&self.heed, answer));
         if answer.as_ref().is_err_and(Fault::ends_connection) {
             self.disconnect();
         }
@@ -169,6 +176,20 @@ pub(super) async fn rows(
 ) -> Result<Vec<Row>, Error> {
     let values: Vec<_> = values.iter().map(|(value, is)| (&**value, is.clone())).collect();
     client.query_typed(statement, &values).await
+}
+
+/// What comes of something, unless we are told to end: then nothing is waited for, or begun.
+async fn unless_told<T>(
+    heed: &Heed,
+    answer: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    let mut answer = pin!(answer);
+    while !heed.is_told() {
+        if let Ok(answer) = tokio::time::timeout(BETWEEN, answer.as_mut()).await {
+            return answer;
+        }
+    }
+    Err(Fault::Broken)
 }
 
 pub(super) async fn in_time<T>(

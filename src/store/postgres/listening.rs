@@ -128,7 +128,7 @@ impl PostgresShelf {
         };
         let spawned = thread::Builder::new().name("listen".to_owned()).spawn(listen);
         let left = deadline.saturating_duration_since(Instant::now());
-        let begun = spawned.ok().and_then(|_| begun.recv_timeout(left).ok());
+        let begun = spawned.ok().and_then(|_| self.server.heed.receive(&begun, left));
         let hears = match begun {
             Some(Begun::Listening) => self.hears_an_echo(deadline).unwrap_or(false),
             Some(Begun::Lent) => {
@@ -156,7 +156,7 @@ impl PostgresShelf {
         self.ears.bells.rings().insert(payload.clone(), ring);
         let told = [text(&*self.server.address.schema_name), text(&*payload)];
         let sent = self.server.rows(deadline, "SELECT pg_notify($1, $2)", &told);
-        let came = sent.map(|_| echo.recv_timeout(ECHO).is_ok());
+        let came = sent.map(|_| self.server.heed.receive(&echo, ECHO).is_some());
         self.ears.bells.rings().remove(&payload);
         let came = came?;
         self.ears.deaf = !came;

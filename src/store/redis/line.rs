@@ -19,8 +19,9 @@ use redis::{
 
 use super::address::{Address, Trust, Way};
 use super::failure::Failure;
+use super::wire::Wire;
 use crate::place::Url;
-use crate::store::{StoreError, Trouble};
+use crate::store::{Heed, StoreError, Trouble};
 
 /// The longest pause before something is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
@@ -85,6 +86,7 @@ pub(super) struct Line {
     address: Address,
     authority: Option<Vec<u8>>,
     connection: Option<Connection>,
+    heed: Heed,
     /// How many connections there have been.
     made: u64,
 }
@@ -103,16 +105,18 @@ impl Line {
             })?),
             _ => None,
         };
-        Ok(Self { url: url.clone(), address, authority, connection: None, made: 0 })
+        let (url, heed) = (url.clone(), Heed::default());
+        Ok(Self { url, address, authority, connection: None, heed, made: 0 })
     }
 
-    /// Another line to the same place.
+    /// Another line to the same place, which heeds nobody.
     pub(super) fn another(&self) -> Self {
         Self {
             url: self.url.clone(),
             address: self.address.clone(),
             authority: self.authority.clone(),
             connection: None,
+            heed: Heed::default(),
             made: 0,
         }
     }
@@ -128,6 +132,16 @@ impl Line {
     /// Which connection this is: another number, another connection.
     pub(super) fn number(&self) -> u64 {
         self.made
+    }
+
+    /// Has nothing be waited for any more once we are told to end.
+    pub(super) fn heed(&mut self, told: Heed) {
+        self.heed = told;
+    }
+
+    /// What it heeds.
+    pub(super) fn heeds(&self) -> &Heed {
+        &self.heed
     }
 
     /// Lets go of the connection, if there is one.
@@ -154,7 +168,7 @@ impl Line {
     pub(super) fn ask_by<T>(
         &mut self,
         mut deadline: Deadline,
-        exchange: impl Fn(&mut Connection) -> RedisResult<T>,
+        exchange: impl Fn(&mut Wire) -> RedisResult<T>,
     ) -> Result<T, StoreError> {
         let (mut pauses, mut replica) = (Pauses::default(), false);
         let mut again = self.connection.is_some();
@@ -189,7 +203,7 @@ impl Line {
         &mut self,
         number: u64,
         deadline: Deadline,
-        exchange: impl Fn(&mut Connection) -> RedisResult<T>,
+        exchange: impl Fn(&mut Wire) -> RedisResult<T>,
     ) -> Result<Sent<T>, StoreError> {
         if self.connection.is_none() || self.made != number {
             return Ok(Sent::Undone);
@@ -210,35 +224,37 @@ impl Line {
     pub(super) fn exchange<T>(
         &mut self,
         deadline: Deadline,
-        exchange: impl Fn(&mut Connection) -> RedisResult<T>,
+        exchange: impl Fn(&mut Wire) -> RedisResult<T>,
     ) -> Result<T, Failure> {
-        let mut connection = match self.connection.take() {
+        if self.heed.is_told() {
+            return Err(given_up());
+        }
+        let connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.connect(deadline)?,
+            None => self.connect_unless_told(deadline)?,
         };
         limit(&connection, deadline)?;
-        match exchange(&mut connection) {
-            Ok(answer) => {
-                self.connection = Some(connection);
-                Ok(answer)
-            }
-            Err(why) => {
-                let failure = Failure::of(&why);
-                if let Failure::Told(_) = failure {
-                    self.connection = Some(connection);
-                }
-                Err(failure)
-            }
+        let mut wire = Wire::new(connection, self.heed.clone());
+        let answer = exchange(&mut wire).map_err(|why| Failure::of(&why));
+        if let Ok(_) | Err(Failure::Told(_)) = answer {
+            self.connection = wire.into_connection();
         }
+        answer
+    }
+
+    fn connect_unless_told(&mut self, deadline: Deadline) -> Result<Connection, Failure> {
+        self.made += 1;
+        let other = self.another();
+        let connected = self.heed.unless_told(move || other.connect(deadline));
+        connected.unwrap_or_else(|| Err(given_up()))
     }
 
     /// Makes a connection of its own for somebody.
     ///
     /// # Errors
     /// When there is none to be had.
-    pub(super) fn connect(&mut self, deadline: Deadline) -> Result<Connection, Failure> {
+    pub(super) fn connect(&self, deadline: Deadline) -> Result<Connection, Failure> {
         let mut connection = self.reach(deadline)?;
-        self.made += 1;
         limit(&connection, deadline)?;
         self.greet(&mut connection).map_err(|why| match Failure::of(&why) {
             // Over TLS that is the first exchange: who answers is known only now.
@@ -326,6 +342,11 @@ impl Line {
     }
 }
 
+/// What becomes of whatever is asked for when we are told to end.
+fn given_up() -> Failure {
+    Failure::Broken("given up".to_owned())
+}
+
 /// No exchange on it takes longer than there is time for.
 fn limit(connection: &Connection, deadline: Deadline) -> Result<(), Failure> {
     let left = deadline.left().ok_or(Failure::Late)?;
@@ -337,7 +358,11 @@ fn limit(connection: &Connection, deadline: Deadline) -> Result<(), Failure> {
 
 /// Where a host is. The system's resolver knows no time limit, so it is asked on a thread
 /// that is left alone when it takes too long.
-fn resolve(host: &str, port: u16, deadline: Deadline) -> Result<Vec<SocketAddr>, Failure> {
+fn resolve(
+    host: &str,
+    port: u16,
+    deadline: Deadline,
+) -> Result<Vec<SocketAddr>, Failure> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }

@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use redis::{Cmd, Connection, FromRedisValue, RedisResult, ToRedisArgs};
+use redis::{Cmd, FromRedisValue, RedisResult, ToRedisArgs};
+
+use super::wire::Wire;
 
 /// A script and its digest.
 pub(super) struct Script {
@@ -54,7 +56,7 @@ impl Run {
     ///
     /// # Errors
     /// Those of the connection and of the script.
-    pub(super) fn on<T: FromRedisValue>(&self, connection: &mut Connection) -> RedisResult<T> {
+    pub(super) fn on<T: FromRedisValue>(&self, connection: &mut Wire) -> RedisResult<T> {
         match self.by_digest.query(connection) {
             Err(why) if why.code() == Some("NOSCRIPT") => self.by_text.query(connection),
             answered => answered,

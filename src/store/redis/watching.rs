@@ -26,10 +26,13 @@ impl RedisShelf {
         if self.watched.contains(&channel) {
             return true;
         }
-        let mut line = self.line.another();
-        let Some(connection) = subscribe(&mut line, &channel, Deadline::after(self.limit)) else {
-            return false;
-        };
+        let (line, named) = (self.line.another(), channel.clone());
+        let deadline = Deadline::after(self.limit);
+        let subscribed = self.line.heeds().unless_told(move || {
+            let connection = subscribe(&line, &named, deadline)?;
+            Some((line, connection))
+        });
+        let Some((line, connection)) = subscribed.flatten() else { return false };
         let owner = Arc::downgrade(&self.alive);
         let watch = Watch { line, channel: channel.clone(), ring, owner };
         let started = thread::Builder::new().spawn(move || watch.go_on(connection));
@@ -42,7 +45,7 @@ impl RedisShelf {
 
 /// A connection that hears of the channel. When it is there, nothing that is told from then
 /// on is missed.
-fn subscribe(line: &mut Line, channel: &str, deadline: Deadline) -> Option<Connection> {
+fn subscribe(line: &Line, channel: &str, deadline: Deadline) -> Option<Connection> {
     let mut connection = line.connect(deadline).ok()?;
     let mut asked = redis::cmd("SUBSCRIBE");
     asked.arg(channel);
@@ -61,7 +64,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn go_on(mut self, mut connection: Connection) {
+    fn go_on(self, mut connection: Connection) {
         loop {
             self.hear(&mut connection);
             // What was told meanwhile is lost.
@@ -74,7 +77,7 @@ impl Watch {
                 thread::sleep(pause);
                 pause = PAUSE.min(pause * 2);
                 let deadline = Deadline::after(AGAIN);
-                if let Some(connection) = subscribe(&mut self.line, &self.channel, deadline) {
+                if let Some(connection) = subscribe(&self.line, &self.channel, deadline) {
                     break connection;
                 }
             };
