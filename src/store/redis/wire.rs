@@ -58,7 +58,12 @@ impl ConnectionLike for Wire {
         count: usize,
     ) -> RedisResult<Vec<Value>> {
         let cmd = cmd.to_vec();
-        self.exchange(move |connection| connection.req_packed_commands(&cmd, offset, count))
+        self.exchange(move |connection| {
+            connection.send_packed_command(&cmd)?;
+            // Where one answer does not come in time none of the others is waited for.
+            let answers = (0..offset + count).map(|_| connection.recv_response());
+            Ok(answers.collect::<RedisResult<Vec<_>>>()?.split_off(offset))
+        })
     }
 
     fn get_db(&self) -> i64 {

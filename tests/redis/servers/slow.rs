@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use doubletap::claim::decide::Decision;
 use doubletap::store::{Owned, Store as _};
@@ -67,6 +67,20 @@ sentence! {
         ms.store(1100, Ordering::SeqCst);
         scene.once("k --store-timeout 1m").sh("echo >>runs").run();
         assert_eq!(scene.runs(), 1);
+    }
+
+    fn the_time_for_the_store_is_the_time_that_opening_it_may_take() {
+        let silent: Arc<Ear> = Arc::new(|_| -> ControlFlow<()> {
+            loop {
+                thread::park();
+            }
+        });
+        let scene = Scene::on(relayed(&Redis::shared().fresh(), &silent, &deaf()));
+        let began = Instant::now();
+        let call = scene.once("k --store-timeout 2s").sh("echo >>runs").status(125);
+        call.note(&["did not answer within 2s"]).run();
+        let took = began.elapsed();
+        assert!(took < Duration::from_millis(3500), "it took {took:?}");
     }
 
     fn who_waits_is_given_what_takes_longer_than_a_look_may_at_first() {
