@@ -1,4 +1,5 @@
-//! A server that does not answer: a signal is heard all the same.
+//! A server that does not answer, or takes its time: a signal is heard all the same, and what
+//! takes long comes to its end.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,13 +15,24 @@ every_server!(
     a_signal_is_heard_while_a_claim_is_not_answered,
     a_signal_is_heard_while_a_wait_asks_in_vain,
     a_claim_that_was_won_unheard_is_given_back_by_who_is_told_to_end,
+    a_claim_is_given_what_takes_longer_than_it_may_at_first,
+    who_waits_is_given_what_takes_longer_than_it_may_at_first,
 );
 
 /// What asks for a change has one of these in it; what only looks has none.
 const CHANGES: [&str; 2] = ["; COMMIT", "patience_ms"];
 
+/// What takes the lock of a chain, or reads it, has one of these in it.
+const READS: [&str; 2] = ["pg_advisory_xact_lock", "decision"];
+
+/// What asks about a chain has one of these in it.
+const LOOKS: [&str; 2] = [".attempt", "EVALSHA"];
+
 /// How long whoever tells a call to end may have to wait for that.
 const SOON: Duration = Duration::from_secs(2);
+
+/// Longer than a question may take at first.
+const LONG: Duration = Duration::from_millis(2200);
 
 fn is_one(words: [&str; 2], said: &[u8]) -> bool {
     words.iter().any(|word| says(said, word))
@@ -49,6 +61,18 @@ fn falling_silent(
         ControlFlow::Continue(())
     });
     (way(scene, &asked, &deaf()), count)
+}
+
+/// A way on which what is asked with one of these words in it comes late, once that is so.
+fn slow(scene: &Scene, is_so: &Arc<AtomicBool>, words: &'static [&str; 2]) -> String {
+    let is_so = Arc::clone(is_so);
+    let asked: Arc<Ear> = Arc::new(move |said| {
+        if is_so.load(Ordering::SeqCst) && is_one(*words, said) {
+            thread::sleep(LONG);
+        }
+        ControlFlow::Continue(())
+    });
+    way(scene, &asked, &deaf())
 }
 
 /// Calls of each kind, which wait for the store as long as they may.
@@ -127,4 +151,26 @@ fn a_claim_that_was_won_unheard_is_given_back_by_who_is_told_to_end<E: Engine>()
         assert_eq!(scene.runs(), 0);
         calls(&scene).into_iter().nth(kind).unwrap().any_stdout().run();
     }
+}
+
+fn a_claim_is_given_what_takes_longer_than_it_may_at_first<E: Engine>() {
+    let scene = E::shared().scene();
+    let way = slow(&scene, &Arc::new(AtomicBool::new(true)), &READS);
+    scene.attempt("k --store-timeout 1m").env("DOUBLETAP_STORE", way).run();
+    assert_eq!(scene.runs(), 1);
+}
+
+fn who_waits_is_given_what_takes_longer_than_it_may_at_first<E: Engine>() {
+    let scene = E::shared().scene();
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let way = slow(&scene, &is_slow, &LOOKS);
+    let mut gate = scene.gate();
+    let holder = scene.holder("k");
+    let waiter = scene.attempt("k -v --wait 5m").any_stderr().env("DOUBLETAP_STORE", way).spawn();
+    until("it waits", || !waiter.stderr_so_far().is_empty());
+    is_slow.store(true, Ordering::SeqCst);
+    gate.open();
+    holder.finish();
+    waiter.finish();
+    assert_eq!(scene.runs(), 1);
 }
