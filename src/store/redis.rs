@@ -20,6 +20,7 @@ mod keys;
 mod line;
 mod listing;
 mod outputs;
+mod plain;
 mod reading;
 mod scripts;
 mod setup;

@@ -25,6 +25,8 @@ const RIGHTS: &str =
 pub(super) enum Failure {
     /// There is no connection, so nothing was sent.
     Unreached(String),
+    /// By TLS it says nothing on this port, and in plain text it does.
+    Unprotected(u16),
     /// The connection broke. What was asked for may have been done.
     Broken(String),
     /// We were stopped, or told something, while we waited. What was asked for may have been
@@ -102,6 +104,11 @@ impl Failure {
     pub(super) fn sentence(&self, url: &Url, limit: Duration) -> StoreError {
         match self {
             Self::Unreached(why) => unreached(url, why),
+            Self::Unprotected(port) => StoreError::new(
+                Trouble::Refused,
+                format!("the store {url} cannot be reached safely (its server speaks no TLS on port {port})"),
+            )
+            .with_remedy("name the port on which it does, or write redis:// for plain text"),
             Self::Broken(why) | Self::Interrupted(why) => StoreError::new(
                 Trouble::Away,
                 format!("the connection to the store {url} broke ({why})"),

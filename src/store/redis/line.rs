@@ -19,6 +19,7 @@ use redis::{
 
 use super::address::{Address, Trust, Way};
 use super::failure::Failure;
+use super::plain::connect_by_tls;
 use super::wire::Wire;
 use crate::place::Url;
 use crate::store::{Heed, StoreError, Trouble};
@@ -254,6 +255,17 @@ impl Line {
     /// # Errors
     /// When there is none to be had.
     pub(super) fn connect(&self, deadline: Deadline) -> Result<Connection, Failure> {
+        match &self.address.way {
+            Way::Tls(host, port, _) => connect_by_tls(self, (host, *port), deadline),
+            Way::Plain(..) | Way::Socket(_) => self.open_and_greet(deadline),
+        }
+    }
+
+    /// The same, however long that takes in vain.
+    ///
+    /// # Errors
+    /// As [`Line::connect`].
+    pub(super) fn open_and_greet(&self, deadline: Deadline) -> Result<Connection, Failure> {
         let mut connection = self.reach(deadline)?;
         limit(&connection, deadline)?;
         self.greet(&mut connection).map_err(|why| match Failure::of(&why) {
@@ -358,7 +370,7 @@ fn limit(connection: &Connection, deadline: Deadline) -> Result<(), Failure> {
 
 /// Where a host is. The system's resolver knows no time limit, so it is asked on a thread
 /// that is left alone when it takes too long.
-fn resolve(
+pub(super) fn resolve(
     host: &str,
     port: u16,
     deadline: Deadline,

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use doubletap::store::chained::ChainStore;
 use doubletap::store::redis::{RedisShelf, Terms, setup};
@@ -197,5 +198,21 @@ sentence! {
         assert!(misnamed.what().contains("certificate"), "{misnamed}");
         assert_works(&format!("{text}&insecure=true"));
         assert!(refused(&text.replace("rediss", "redis")).trouble() != Trouble::Refused);
+    }
+
+    fn a_server_that_speaks_no_tls_on_a_port_is_not_waited_for_there() {
+        let server = Redis::shared();
+        let began = Instant::now();
+        let why = refused(&as_user(&server.url("p").replace("redis", "rediss"), "some", "wr0ng"));
+        assert!(why.what().contains("speaks no TLS on port"), "{why}");
+        assert!(began.elapsed() < LIMIT / 2, "{:?}", began.elapsed());
+        // It may be there, and take its time.
+        let mut silent = Redis::start(Persistence::Memory);
+        silent.pause();
+        let text = silent.url("p").replace("redis", "rediss");
+        let terms = Terms { setup: Setup::Required, ..terms() };
+        let late = RedisShelf::open(&url(&text), Duration::from_secs(3), terms, &|_| None);
+        let late = late.err().unwrap();
+        assert_eq!(late.trouble(), Trouble::Away, "{late}");
     }
 }
