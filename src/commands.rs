@@ -32,13 +32,14 @@ pub mod setup;
 pub mod show;
 pub mod stats;
 
-use crate::cli::{Cli, Reader, Stop, Verb};
+use crate::cli::{Cli, Global, Reader, Stop, Verb};
 use crate::exit::{self, Ending, Refusal};
 use crate::process::signals::{die_of, survive_file_size_limit};
 use crate::report::claims::refusal;
 use crate::report::voice::{Voice, Volume, print};
 
 pub use call::environment::VARIABLES;
+use call::environment::handed_on;
 #[cfg(feature = "otel")]
 pub use call::trace::VARIABLES as TRACE_VARIABLES;
 use context::Context;
@@ -51,13 +52,12 @@ pub fn run(cli: Cli) -> Ending {
         (_, true) => Volume::Verbose,
         _ => Volume::Normal,
     });
-    // Not made for the verbs that need no store, and no place for one.
-    let context = || Context::new(cli.global, voice);
+    let context = |global| Context::new(global, voice);
     let reader = cli.verb.reader();
     let done = match cli.verb {
-        Verb::Once(args) => context().and_then(|context| once::run(&context, &args)),
-        Verb::Lease(args) => context().and_then(|context| lease::run(&context, &args)),
-        verb => look_after(verb, voice, context),
+        Verb::Once(args) => context(cli.global).and_then(|context| once::run(&context, &args)),
+        Verb::Lease(args) => context(cli.global).and_then(|context| lease::run(&context, &args)),
+        verb => look_after(verb, voice, cli.global),
     };
     let ending = done.unwrap_or_else(|error| {
         voice.warn(&format!("{error:#}"));
@@ -70,11 +70,10 @@ pub fn run(cli: Cli) -> Ending {
 /// The verbs that nobody calls a thousand times. Kept apart: whatever is in the way of a
 /// replay is mapped with it.
 #[inline(never)]
-fn look_after(
-    verb: Verb,
-    voice: Voice,
-    context: impl FnOnce() -> anyhow::Result<Context>,
-) -> anyhow::Result<Ending> {
+fn look_after(verb: Verb, voice: Voice, global: Global) -> anyhow::Result<Ending> {
+    let handed_on = handed_on(&global);
+    // Not made for the verbs that need no store, and no place for one.
+    let context = || Context::new(global, voice);
     match verb {
         Verb::Once(args) => once::run(&context()?, &args),
         Verb::Lease(args) => lease::run(&context()?, &args),
@@ -89,7 +88,7 @@ fn look_after(
         Verb::Renew(args) => renew::run(&context()?, &args),
         Verb::Assert(args) => assert::run(&context()?, &args),
         Verb::Step(args) => once::step(&context()?, *args),
-        Verb::Cgi(args) => once::cgi(voice, context, *args),
+        Verb::Cgi(args) => once::cgi(voice, &handed_on, context, *args),
         Verb::Complete(args) => complete::run(&context()?, &args),
         Verb::Prune(args) => prune::run(&context()?, &args),
         Verb::Stats(args) => stats::run(&context()?, &args),

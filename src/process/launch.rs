@@ -278,14 +278,14 @@ pub(super) fn classify(why: io::Error) -> NotStarted {
 }
 
 /// The environment of a command, as far as it is known before it is let go.
-struct Environment {
-    variables: Vec<CString>,
+pub(super) struct Environment {
+    pub(super) variables: Vec<CString>,
     /// Where programs are looked for.
-    path: Option<OsString>,
+    pub(super) path: Option<OsString>,
 }
 
 impl Environment {
-    fn new(
+    pub(super) fn new(
         inherited: impl Iterator<Item = (OsString, OsString)>,
         plan: &Plan<'_>,
     ) -> io::Result<Self> {

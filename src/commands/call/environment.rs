@@ -8,6 +8,7 @@ use crate::claim::fence::Fence;
 use crate::claim::http::scope::is_reserved;
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Kind, Subject};
+use crate::cli::Global;
 #[cfg(feature = "otel")]
 use crate::cli::REDACT_KEYS;
 
@@ -77,7 +78,7 @@ impl<R> Call<'_, R> {
             .extend([(TOKEN, Some(token.to_string().into())), (HELD, Some(held.join(",").into()))]);
         variables.extend(parent.map(|parent| (FENCE, Some(parent.fence.0.to_string().into()))));
         #[cfg(feature = "otel")]
-        variables.extend(self.account.trace_variables().into_iter().chain(redaction(self.context)));
+        variables.extend(self.trace_variables());
         variables
     }
 
@@ -87,8 +88,15 @@ impl<R> Call<'_, R> {
         let mut variables = self.common_variables();
         variables.extend(without_claim(self.request.new_operation));
         #[cfg(feature = "otel")]
-        variables.extend(self.account.trace_variables().into_iter().chain(redaction(self.context)));
+        variables.extend(self.trace_variables());
         variables
+    }
+
+    /// What tells the calls inside of the trace that they are part of, and what not to tell.
+    #[cfg(feature = "otel")]
+    fn trace_variables(&self) -> impl Iterator<Item = (&'static str, Option<OsString>)> {
+        let redaction = redaction(self.context.redacts_keys());
+        self.account.trace_variables().into_iter().chain(redaction)
     }
 
     fn common_variables(&self) -> Variables {
@@ -113,8 +121,20 @@ impl<R> Call<'_, R> {
 
 /// What has the calls inside tell a collector no keys, where this one does not.
 #[cfg(feature = "otel")]
-fn redaction(context: &Context) -> Option<(&'static str, Option<OsString>)> {
-    context.redacts_keys().then(|| (REDACT_KEYS, Some("1".into())))
+fn redaction(redacts_keys: bool) -> Option<(&'static str, Option<OsString>)> {
+    redacts_keys.then(|| (REDACT_KEYS, Some("1".into())))
+}
+
+/// What even a command finds that has us out of its way.
+#[cfg(feature = "otel")]
+pub(in crate::commands) fn handed_on(global: &Global) -> Variables {
+    redaction(global.traces.redact_keys).into_iter().collect()
+}
+
+/// The same in builds that tell no collector anything.
+#[cfg(not(feature = "otel"))]
+pub(in crate::commands) fn handed_on(_: &Global) -> Variables {
+    Variables::new()
 }
 
 /// What a command finds that runs without a claim, and has no key.
@@ -129,7 +149,7 @@ pub(in crate::commands) fn keyless_variables(
     ];
     variables.extend(without_claim(operation));
     #[cfg(feature = "otel")]
-    variables.extend(redaction(context));
+    variables.extend(redaction(context.redacts_keys()));
     Ok(variables)
 }
 

@@ -10,8 +10,8 @@ pub(super) mod again;
 pub(super) mod answers;
 mod request;
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
+use std::env;
+use std::ffi::OsString;
 
 use crate::claim::http::scope::Scope;
 use crate::claim::http::{is_guarded, key_syntax, randomness};
@@ -19,12 +19,14 @@ use crate::claim::key::{Key, Kind, Subject};
 use crate::cli::CgiArgs;
 use crate::exit::{self, Ending, Refusal};
 use crate::process::becoming::become_command;
+use crate::process::launch::{Plan, Streams};
 use crate::report::line::CallOutcome;
 use crate::report::problem::Problem;
 use crate::report::voice::{Voice, print};
 
 use super::super::Context;
 use super::super::call::account::{Account, Spoke};
+use super::super::call::environment::Variables;
 use super::super::call::running::describe_not_started;
 use super::{Once, ask, conclude};
 use answers::{Answers, Kept};
@@ -34,6 +36,7 @@ use request::{Unusable, variable};
 #[inline(never)]
 pub(in crate::commands) fn cgi(
     voice: Voice,
+    handed_on: &Variables,
     context: impl FnOnce() -> anyhow::Result<Context>,
     args: CgiArgs,
 ) -> anyhow::Result<Ending> {
@@ -47,7 +50,7 @@ pub(in crate::commands) fn cgi(
     let header = variable(args.request.key_env());
     let is_keyless = header.trim_ascii().is_empty() && !args.request.require_key;
     if !is_guarded(&method) || is_keyless {
-        return pass_through(&args.command);
+        return pass_through(&args.command, handed_on);
     }
     let context = match context() {
         Ok(context) => context,
@@ -67,11 +70,10 @@ pub(in crate::commands) fn cgi(
 }
 
 /// Leaves everything to the handler.
-fn pass_through(command: &[OsString]) -> anyhow::Result<Ending> {
-    let path = variable("PATH");
-    let path = (!path.is_empty()).then(|| OsStr::from_bytes(&path));
-    let Err(why) = become_command(command, path);
-    let (status, message) = describe_not_started(command, "cgi", &why);
+fn pass_through(argv: &[OsString], variables: &Variables) -> anyhow::Result<Ending> {
+    let plan = Plan { argv, variables, late: &[], streams: Streams::Inherited };
+    let Err(why) = become_command(plan, env::vars_os());
+    let (status, message) = describe_not_started(argv, "cgi", &why);
     Err(Refusal { status, message }.into())
 }
 

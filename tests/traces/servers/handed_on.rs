@@ -64,6 +64,26 @@ fn keys_are_redacted_in_the_calls_inside_a_call_too() {
 }
 
 #[test]
+fn keys_are_redacted_in_the_calls_of_a_handler_whether_its_request_goes_through_or_not() {
+    let (scene, collector) = (Scene::new(), Collector::start());
+    let handler = "printf 'A: b\\n\\n'; \"$BIN\" once carol@example.org -- env | grep REDACT";
+    let call = |words: &str, method: &str, key: &str| {
+        let call = collector.known_to(scene.call(words).sh(handler));
+        call.env("REQUEST_METHOD", method).env("HTTP_IDEMPOTENCY_KEY", key)
+    };
+    for (method, key) in [("GET", "k"), ("PUT", ""), ("POST", ""), ("POST", "k")] {
+        let answer = call("cgi --redact-keys", method, key);
+        answer.stdout("A: b\n\nDOUBLETAP_REDACT_KEYS=1\n").run();
+        let is_guarded = !key.is_empty() && method == "POST";
+        let spans = if is_guarded { collector.two_spans().into() } else { vec![collector.span()] };
+        for span in spans {
+            assert!(!span.document.contains("carol"), "{method}: {}", span.document);
+        }
+        scene.call("forget carol@example.org").run();
+    }
+}
+
+#[test]
 fn a_variable_redacts_keys_as_the_option_does() {
     let (scene, collector) = (Scene::new(), Collector::start());
     for (value, is_told) in [("1", false), ("true", false), ("", true), ("0", true)] {
