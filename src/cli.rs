@@ -207,12 +207,17 @@ pub enum Reader {
     Anybody,
     /// A shell that evals it: where it finds nothing it would go on.
     Shell,
+    /// A web server that waits for a response, where one has started us.
+    Server,
 }
 
 impl Reader {
     /// Who it is for as far as that can be told of arguments that are wrong.
     fn of(args: &[OsString]) -> Self {
         let mut own = args.iter().take_while(|arg| *arg != "--").peekable();
+        if own.clone().filter_map(|arg| arg.to_str()).find(|arg| is_verb(arg)) == Some(CGI) {
+            return Self::Server;
+        }
         let is_claim = args
             .get(1..)
             .is_some_and(|args| args.iter().any(|arg| arg == "begin" || arg == "acquire"));
@@ -246,7 +251,7 @@ pub fn parse(args: &[OsString]) -> Result<Cli, Stop> {
     if command.first().is_some_and(|word| word.is_empty()) {
         let message =
             format!("COMMAND is empty (is a shell variable unset?); see doubletap {verb} --help");
-        return Err(Stop::Usage(message, Reader::Anybody));
+        return Err(Stop::Usage(message, Reader::of(args)));
     }
     Ok(cli)
 }

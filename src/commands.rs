@@ -101,11 +101,16 @@ fn look_after(verb: Verb, voice: Voice, global: Global) -> anyhow::Result<Ending
     }
 }
 
-/// Tells a shell that evals what we print how we end.
+/// Tells a shell that evals what we print how we end, and a web server that its handler
+/// has not been run.
 fn tell(reader: Reader, ending: Ending) {
-    if reader == Reader::Shell && ending != Ending::OK {
-        // One that is gone runs nothing of ours.
-        let _ = print(&refusal(code(ending)));
+    match reader {
+        Reader::Shell if ending != Ending::OK => {
+            // One that is gone runs nothing of ours.
+            let _ = print(&refusal(code(ending)));
+        }
+        Reader::Server => once::excuse(),
+        Reader::Shell | Reader::Anybody => {}
     }
 }
 

@@ -14,6 +14,7 @@ mod passing;
 mod scope;
 mod servers;
 mod whole;
+mod wrong;
 
 use crate::support::{Call, Done, Scene, input_of};
 

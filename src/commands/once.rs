@@ -33,7 +33,7 @@ use super::call::wait::Woken;
 use super::call::{Asked, Call, Won};
 use super::keeping::calendar;
 use cgi::answers::Answers;
-pub(super) use cgi::cgi;
+pub(super) use cgi::{cgi, excuse};
 use replay::Recorded;
 pub(super) use step::step;
 

@@ -1,6 +1,6 @@
 //! What is none of our business goes straight through.
 
-use super::{KEY, Request, says};
+use super::{Answer, KEY, Request, says};
 use crate::support::Scene;
 
 #[test]
@@ -67,10 +67,12 @@ fn a_handler_that_cannot_be_executed_is_told_of() {
     let scene = Scene::new();
     let request = Request::new(&scene, "GET");
     let call = scene.call("cgi").command(["./absent"]);
-    request.handled_by(call).status(127).note(&["cgi", "./absent", "not found"]).run();
+    let call = request.handled_by(call).status(127).note(&["cgi", "./absent", "not found"]);
+    Answer::of(&call.any_stdout().run()).problem(500, "Internal Server Error");
     scene.write("text", "no program");
     let call = scene.call("cgi").command(["./text"]);
-    request.handled_by(call).status(126).note(&["cgi", "./text", "cannot be executed"]).run();
+    let call = request.handled_by(call).status(126).note(&["cgi", "./text", "cannot be executed"]);
+    Answer::of(&call.any_stdout().run()).problem(500, "Internal Server Error");
 }
 
 #[test]
@@ -82,5 +84,7 @@ fn outside_a_server_it_says_what_it_is_for() {
     call.note(&["a command goes after --: doubletap cgi -- ./handler"]).run();
     let call = scene.call("cgi").command([""]).status(64);
     call.note(&["COMMAND is empty"]).run();
+    scene.handled("--frobnicate").status(64).note(&["--frobnicate"]).run();
+    scene.handled("").env("DOUBLETAP_NAMESPACE", "").status(64).note(&["namespace"]).run();
     assert_eq!(scene.runs(), 0);
 }

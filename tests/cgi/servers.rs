@@ -5,11 +5,13 @@
 
 mod recipes;
 mod webhook;
+mod wrong;
 
 use super::{Answer, KEY, OUTSTANDING, REUSED, says};
 use crate::support::processes::destroy;
 use crate::support::servers::Web;
 use crate::support::{BIN, Call, Scene, finished, until};
+use wrong::a_call_that_is_wrong_is_a_500_whose_reason_only_the_operator_finds;
 
 /// A handler behind a server.
 struct Site {
@@ -378,4 +380,5 @@ behind_all! {
     a_client_that_hangs_up_gets_the_answer_when_it_comes_again,
     a_handler_that_says_how_long_its_answer_is_has_time_to_end,
     every_request_is_in_the_log_though_a_server_ends_whoever_has_answered,
+    a_call_that_is_wrong_is_a_500_whose_reason_only_the_operator_finds,
 }

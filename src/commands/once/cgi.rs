@@ -30,7 +30,7 @@ use super::super::call::environment::Variables;
 use super::super::call::running::describe_not_started;
 use super::{Once, ask, conclude};
 use answers::{Answers, Kept};
-use request::{Unusable, variable};
+use request::{METHOD, Unusable, variable};
 
 /// Handles the request, or gives its recorded response again.
 #[inline(never)]
@@ -40,8 +40,9 @@ pub(in crate::commands) fn cgi(
     context: impl FnOnce() -> anyhow::Result<Context>,
     args: CgiArgs,
 ) -> anyhow::Result<Ending> {
-    let method = variable("REQUEST_METHOD");
+    let method = variable(METHOD);
     if method.is_empty() {
+        excuse();
         return Err(Refusal::usage(
             "REQUEST_METHOD is not set: cgi is for a handler that a web server starts; for anything else: doubletap once --key-env VAR",
         )
@@ -73,6 +74,7 @@ pub(in crate::commands) fn cgi(
 fn pass_through(argv: &[OsString], variables: &Variables) -> anyhow::Result<Ending> {
     let plan = Plan { argv, variables, late: &[], streams: Streams::Inherited };
     let Err(why) = become_command(plan, env::vars_os());
+    excuse();
     let (status, message) = describe_not_started(argv, "cgi", &why);
     Err(Refusal { status, message }.into())
 }
@@ -177,6 +179,15 @@ fn opened(
     let mut account = Account::open(context, args.report.as_ref(), &subject)?;
     account.of_cgi();
     Ok((subject, account))
+}
+
+/// Answers the server where nothing was run, if one has started us. The reason is for the
+/// operator.
+pub(in crate::commands) fn excuse() {
+    if [METHOD, "GATEWAY_INTERFACE"].iter().any(|name| !variable(name).is_empty()) {
+        // The exit status says it, too.
+        let _ = refuse(&Problem::not_run());
+    }
 }
 
 /// Answers a request of which nobody has read the body.

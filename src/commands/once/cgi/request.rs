@@ -16,6 +16,9 @@ use crate::report::problem::Problem;
 
 use super::super::super::asking::fields;
 
+/// The variable without which there is no request.
+pub(super) const METHOD: &str = "REQUEST_METHOD";
+
 /// A variable of the server; the empty text where there is none.
 #[expect(clippy::disallowed_methods, reason = "the server speaks to us in variables")]
 pub(super) fn variable(name: &str) -> Vec<u8> {
@@ -52,7 +55,7 @@ pub(super) fn fingerprint(
 ) -> Result<Fingerprint, Unusable> {
     let (path, query) = split(&variable("REQUEST_URI"));
     let mut all = vec![
-        field("method", &[&variable("REQUEST_METHOD")]),
+        field("method", &[&variable(METHOD)]),
         field("path", &[&variable("SCRIPT_NAME"), &variable("PATH_INFO"), &path]),
         field("query", &[&variable("QUERY_STRING"), &query]),
         field("content type", &[&variable("CONTENT_TYPE")]),
