@@ -13,6 +13,7 @@ mod keys;
 mod passing;
 mod scope;
 mod servers;
+mod told;
 mod whole;
 mod wrong;
 

@@ -58,6 +58,24 @@ fn a_command_that_ends_well_in_spite_of_a_signal_is_recorded() {
 }
 
 #[test]
+fn a_command_that_ended_before_its_call_was_told_to_end_is_recorded() {
+    for signal in unignored(&ENDING) {
+        let scene = Scene::new();
+        let mut gate = scene.gate();
+        scene.behave("read x <gate; echo done");
+        let running = scene.begun(scene.attempt("k").stdout("done\n"));
+        running.sleep_while(|| {
+            gate.open();
+            until("it has ended", || state(scene.command_pid()) == Some('Z'));
+            running.signal(signal);
+        });
+        running.finish();
+        scene.attempt("k").stdout("done\n").run();
+        assert_eq!(scene.runs(), 1);
+    }
+}
+
+#[test]
 fn a_stop_signal_stops_the_command_and_us_and_both_go_on_together() {
     let scene = Scene::new();
     let mut gate = scene.gate();

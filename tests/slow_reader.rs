@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{FcntlArg, fcntl};
 
 use crate::support::processes::state;
-use crate::support::{Scene, Signal, until};
+use crate::support::{Scene, Signal, narrow_pipe, until};
 
 /// What a pipe may be enlarged to by anybody (`/proc/sys/fs/pipe-max-size`).
 const PIPE: i32 = 1 << 20;
@@ -91,6 +91,26 @@ fn a_reader_that_does_not_read_delays_no_renewal_and_no_signal() {
     running.finish();
     drop(reader);
     assert_eq!(scene.state("k"), "failed");
+}
+
+#[test]
+fn what_a_command_had_written_is_recorded_though_nobody_reads_it_and_its_call_is_told_to_end() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    let half = "head -c 20000 /dev/zero";
+    scene.behave(&format!("{half}; echo >half; read x <gate; {half}"));
+    let (reader, writer) = narrow_pipe();
+    let running = scene.attempt("k").stdout_into(writer).spawn();
+    until("the reader takes no more", || {
+        scene.path("half").exists() && running.waits_for_its_reader()
+    });
+    gate.open();
+    until("the command has ended", || state(scene.command_pid()).is_none());
+    running.signal(Signal::SIGTERM);
+    running.finish();
+    drop(reader);
+    let replay = scene.attempt("k").any_stdout().run().stdout;
+    assert_eq!((replay.len(), scene.runs()), (40_000, 1));
 }
 
 #[test]

@@ -24,7 +24,7 @@ mod terminal;
 mod wall_clock;
 
 pub(crate) use by_hand::token_of;
-pub(crate) use call::{Call, input as input_of};
+pub(crate) use call::{Call, input as input_of, narrow_pipe};
 pub(crate) use expect::Done;
 pub(crate) use gate::Gate;
 pub(crate) use metrics::Metrics;

@@ -79,15 +79,12 @@ impl Pump {
     /// # Errors
     /// When no descriptors are left.
     pub fn new(pipes: Pipes, recorder: Recorder, waker: &mut Waker) -> io::Result<Self> {
-        let shared = Arc::new(Shared::new(recorder));
         let (running, ended) = UnixStream::pair()?;
         let reserve = Some(Reserve { bell: waker.bell()?, running, ended });
-        let work = Work {
-            out: Source::new(Stream::Out, pipes.out.into(), io::stdout().as_fd())?,
-            err: Source::new(Stream::Err, pipes.err.into(), io::stderr().as_fd())?,
-            buffer: vec![0; BUFFER],
-            shared: Arc::clone(&shared),
-        };
+        let out = Source::new(Stream::Out, pipes.out.into(), io::stdout().as_fd())?;
+        let err = Source::new(Stream::Err, pipes.err.into(), io::stderr().as_fd())?;
+        let shared = Arc::new(Shared::new(recorder, [&out, &err]));
+        let work = Work { out, err, buffer: vec![0; BUFFER], shared: Arc::clone(&shared) };
         Ok(Self { shared, inline: Some(work), reserve, running: Running::Yes })
     }
 
@@ -165,15 +162,15 @@ impl Pump {
         self.shared.progress()
     }
 
-    /// What has been captured so far; all of it once the bell has rung, and
-    /// marked as truncated before.
+    /// What the command had written when it ended: also what a reader of ours who does not
+    /// read has kept in the pipes, and is not to be handed on any more.
     #[must_use]
     pub fn finish(self) -> Option<Captured> {
-        // Asked first: what is read from here on is not recorded.
+        // Asked first: what is read from here on is recorded here.
         let progress = self.progress();
         let mut recorder = self.shared.take_recorder()?;
         if progress == Progress::Under {
-            recorder.mark_truncated();
+            self.shared.record_the_rest(&mut recorder);
         }
         // Nothing can be added behind what somebody does not read.
         let held_back = match progress {
@@ -280,6 +277,7 @@ impl Work {
                 break;
             }
         }
+        self.shared.give_up_pipes();
         // Asked before somebody else reads it.
         if self.out.has_more() || self.err.has_more() {
             self.shared.with_recorder(Recorder::mark_truncated);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -47,6 +47,8 @@ pub(super) struct Shared {
     recorder: Mutex<Option<Recorder>>,
     delivery: Mutex<Delivery>,
     held_back: Mutex<HeldBack>,
+    /// Empty once somebody else may read the pipes.
+    pipes: Mutex<Vec<(Stream, Weak<File>)>>,
     /// Apart from the rest: whoever owns the command asks for it, and must not
     /// wait for a spool that is being written.
     is_done: AtomicBool,
@@ -62,11 +64,15 @@ pub enum Progress {
 }
 
 impl Shared {
-    pub(super) fn new(recorder: Recorder) -> Self {
+    pub(super) fn new(recorder: Recorder, sources: [&Source; 2]) -> Self {
+        let pipes = sources.map(|source| {
+            (source.stream, source.pipe.as_ref().map_or_else(Weak::new, Arc::downgrade))
+        });
         Self {
             recorder: Mutex::new(Some(recorder)),
             delivery: Mutex::new(Delivery::Complete),
             held_back: Mutex::default(),
+            pipes: Mutex::new(pipes.into()),
             is_done: AtomicBool::new(false),
         }
     }
@@ -79,6 +85,32 @@ impl Shared {
     /// Ends the recording; nothing is recorded from then on.
     pub(super) fn take_recorder(&self) -> Option<Recorder> {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Records what is in the pipes, for who has taken the recorder: then nobody else here
+    /// reads them any more.
+    pub(super) fn record_the_rest(&self, recorder: &mut Recorder) {
+        let mut buffer = [0; AT_ONCE];
+        for (stream, pipe) in &*self.pipes.lock().unwrap_or_else(PoisonError::into_inner) {
+            let Some(pipe) = pipe.upgrade() else { continue };
+            let mut left = waiting_bytes(&*pipe);
+            while left > 0 {
+                let piece = &mut buffer[..left.min(AT_ONCE)];
+                let Ok(count @ 1..) = record(*stream, &pipe, recorder, piece) else {
+                    recorder.mark_truncated();
+                    break;
+                };
+                left -= count;
+                if recorder.is_full() {
+                    recorder.store();
+                }
+            }
+        }
+    }
+
+    /// Leaves the pipes to another process, which reads what it does not record.
+    pub(super) fn give_up_pipes(&self) {
+        self.pipes.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     pub(super) fn delivery(&self) -> Delivery {
@@ -123,7 +155,7 @@ pub enum HangUp {
 /// One stream: the command's pipe and our own descriptor.
 pub(super) struct Source {
     stream: Stream,
-    pub(super) pipe: Option<File>,
+    pub(super) pipe: Option<Arc<File>>,
     target: Option<File>,
     pub(super) hang_up: HangUp,
     /// What must wait for the end of the command, if anything must.
@@ -145,7 +177,7 @@ pub(super) enum Pace {
 impl Source {
     pub(super) fn new(stream: Stream, pipe: OwnedFd, target: BorrowedFd<'_>) -> io::Result<Self> {
         let target = File::from(target.try_clone_to_owned()?);
-        let (pipe, target) = (Some(pipe.into()), Some(target));
+        let (pipe, target) = (Some(Arc::new(pipe.into())), Some(target));
         Ok(Self {
             stream,
             pipe,
@@ -158,7 +190,7 @@ impl Source {
     }
 
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.pipe.as_ref().map(File::as_fd)
+        self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
     pub(super) fn note_owed(&mut self) {
@@ -176,18 +208,19 @@ impl Source {
 
     /// Reads once and records. Says how much it was.
     pub(super) fn take_in(&mut self, shared: &Shared, buffer: &mut [u8]) -> usize {
-        let Some(pipe) = &mut self.pipe else { return 0 };
-        let count = match pipe.read(buffer) {
-            Ok(count) => count,
-            Err(why) if why.kind() == io::ErrorKind::Interrupted => return 0,
-            Err(_) => 0,
+        let Some(pipe) = &self.pipe else { return 0 };
+        // Nobody takes the recorder between the two.
+        let read = shared.with_recorder(|recorder| record(self.stream, pipe, recorder, buffer));
+        let count = match read {
+            Some(Err(why)) if why.kind() == io::ErrorKind::Interrupted => return 0,
+            Some(Ok(count)) => count,
+            Some(Err(_)) | None => 0,
         };
         if count == 0 {
             self.close();
             return 0;
         }
         self.owed = self.owed.saturating_sub(count);
-        shared.with_recorder(|recorder| recorder.record(self.stream, &buffer[..count]));
         count
     }
 
@@ -238,6 +271,18 @@ impl Source {
         self.hand_on(shared, &buffer[..count]);
         Pace::AtOnce
     }
+}
+
+/// Reads a pipe once and records what was there. Says how much it was.
+fn record(
+    stream: Stream,
+    mut pipe: &File,
+    recorder: &mut Recorder,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
+    let count = pipe.read(buffer)?;
+    recorder.record(stream, &buffer[..count]);
+    Ok(count)
 }
 
 /// Whether an error of writing says that the reader has gone, who has what it

@@ -2,9 +2,12 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::PipeReader;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::Signal;
 
 use super::expect::{Done, End, Expected, Text};
@@ -227,6 +230,13 @@ impl<'scene> Call<'scene> {
             .unwrap_or_else(|error| panic!("`setsid {call}` cannot be started: {error}"));
         Running { child, call, expected: self.expected, stdout, stderr }
     }
+}
+
+/// A pipe that takes a page at the most, and its reader.
+pub(crate) fn narrow_pipe() -> (PipeReader, File) {
+    let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+    fcntl(&writer, FcntlArg::F_SETPIPE_SZ(1)).expect("a pipe can be made narrow");
+    (reader, File::from(OwnedFd::from(writer)))
 }
 
 /// A file with this content, open at its beginning.

@@ -31,6 +31,15 @@ pub(crate) fn state(pid: i32) -> Option<char> {
     fields(pid)?.first()?.chars().next()
 }
 
+/// The thread of a process that is called so.
+pub(crate) fn thread(pid: i32, name: &str) -> Option<i32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let named = |task: &fs::DirEntry| {
+        fs::read_to_string(task.path().join("comm")).is_ok_and(|comm| comm.trim_end() == name)
+    };
+    tasks.into_iter().find(named)?.file_name().to_str()?.parse().ok()
+}
+
 /// Whether a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: i32) -> bool {
     state(pid).is_some_and(|state| !"ZX".contains(state))

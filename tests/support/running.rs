@@ -9,6 +9,7 @@ use nix::unistd::Pid;
 
 use super::expect::{Done, End, Expected};
 use super::poll::until;
+use super::processes::{state, thread};
 
 /// A started process. Dropping it kills and reaps it; what it leaves behind is
 /// killed with its scene.
@@ -29,6 +30,20 @@ impl Running {
     /// Sends a signal to the wrapper alone.
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.pid()), signal).expect("the wrapper can be signalled");
+    }
+
+    /// Stops the wrapper alone for as long as something happens.
+    #[track_caller]
+    pub(crate) fn sleep_while(&self, happens: impl FnOnce()) {
+        self.signal(Signal::SIGSTOP);
+        until("the wrapper has stopped", || state(self.pid()) == Some('T'));
+        happens();
+        self.signal(Signal::SIGCONT);
+    }
+
+    /// Whether it has read more than its own reader takes.
+    pub(crate) fn waits_for_its_reader(&self) -> bool {
+        thread(self.pid(), "capture").is_some_and(|thread| state(thread) == Some('S'))
     }
 
     /// Kills the wrapper alone and expects it to die of that.
