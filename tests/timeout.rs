@@ -1,6 +1,8 @@
 //! `--timeout` and `--kill-after`: what runs for too long is ended, with all that came from it.
 
-use crate::support::processes::is_alive;
+use std::time::{Duration, Instant};
+
+use crate::support::processes::{is_alive, state};
 use crate::support::{Scene, Signal, until};
 
 /// A command that ignores TERM, with a child that does so too. Both leave their pids.
@@ -14,6 +16,22 @@ fn a_command_that_ends_in_time_is_left_alone() {
     scene.attempt("k --timeout 1h --kill-after 1ms").stdout("done\n").run();
     scene.attempt("k --timeout 1h").stdout("done\n").run();
     assert_eq!(scene.runs(), 1);
+}
+
+#[test]
+fn a_command_that_ended_by_itself_while_its_call_slept_past_the_timeout_is_recorded() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    scene.behave("read x <gate; echo done");
+    let running = scene.begun(scene.attempt("k --timeout 3s").stdout("done\n"));
+    running.sleep_while(|| {
+        gate.open();
+        until("it has ended", || state(scene.command_pid()) == Some('Z'));
+        let ended = Instant::now();
+        until("its time is over", || ended.elapsed() > Duration::from_secs(3));
+    });
+    running.finish();
+    assert_eq!(scene.state("k"), "done");
 }
 
 #[test]

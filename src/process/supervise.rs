@@ -258,7 +258,11 @@ impl Supervision<'_> {
         let now = Instant::now();
         if self.status.is_none() && self.timeout_at.is_some_and(|at| now >= at) {
             self.timeout_at = None;
-            self.stop(Stopped::TimedOut, self.rules.limits.kill_after.unwrap_or(KILL_AFTER));
+            self.reap()?;
+            // It may have ended by itself, while we slept.
+            if self.status.is_none() {
+                self.stop(Stopped::TimedOut, self.rules.limits.kill_after.unwrap_or(KILL_AFTER));
+            }
         }
         self.drained |= self.leave_at.is_some_and(|at| now >= at);
         if self.kill_at.is_some_and(|at| now >= at) {
