@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::processes::is_alive;
-use crate::support::{Scene, until};
+use crate::support::processes::{is_alive, state};
+use crate::support::{Scene, Signal, until};
 
 /// Starts something that keeps the command's output, and ends.
 const LEAVES_A_DAEMON: &str = "(read x <gate; echo late; echo later >&2; echo alive >alive) &
@@ -33,6 +33,20 @@ fn a_daemon_that_writes_when_we_are_gone_is_not_ended_by_it() {
     gate.open();
     until("the daemon has written and gone on", || scene.path("alive").exists());
     until("the daemon is gone", || !is_alive(daemon));
+}
+
+#[test]
+fn a_daemon_whose_call_is_told_to_end_at_once_is_not_ended_by_what_it_writes_either() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    scene.behave(LEAVES_A_DAEMON);
+    let running = scene.begun(scene.attempt("k").any_stdout());
+    until("the command has ended", || state(scene.command_pid()).is_none());
+    running.signal(Signal::SIGTERM);
+    running.finish();
+    gate.open();
+    until("the daemon has written and gone on", || scene.path("alive").exists());
+    scene.attempt("k").stdout("started\n").run();
 }
 
 #[test]

@@ -170,7 +170,8 @@ impl Pump {
         let progress = self.progress();
         let mut recorder = self.shared.take_recorder()?;
         if progress == Progress::Under {
-            self.shared.record_the_rest(&mut recorder);
+            let open = self.shared.record_the_rest(&mut recorder);
+            leave_behind(open.iter().map(|pipe| pipe.as_fd()));
         }
         // Nothing can be added behind what somebody does not read.
         let held_back = match progress {
@@ -186,6 +187,14 @@ fn run_taken(slot: &Mutex<Option<Work>>, watch: &Watch) {
     let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(mut work) = work {
         work.run(watch);
+    }
+}
+
+/// Has somebody read on for whoever keeps these pipes.
+fn leave_behind<'a>(open: impl Iterator<Item = BorrowedFd<'a>>) {
+    let open: Vec<BorrowedFd<'_>> = open.collect();
+    if !open.is_empty() {
+        drain::leave_behind(&open);
     }
 }
 
@@ -282,11 +291,7 @@ impl Work {
         if self.out.has_more() || self.err.has_more() {
             self.shared.with_recorder(Recorder::mark_truncated);
         }
-        let open: Vec<BorrowedFd<'_>> =
-            [self.out.fd(), self.err.fd()].into_iter().flatten().collect();
-        if !open.is_empty() {
-            drain::leave_behind(&open);
-        }
+        leave_behind([self.out.fd(), self.err.fd()].into_iter().flatten());
         self.shared.set_done();
     }
 

@@ -88,9 +88,10 @@ impl Shared {
     }
 
     /// Records what is in the pipes, for who has taken the recorder: then nobody else here
-    /// reads them any more.
-    pub(super) fn record_the_rest(&self, recorder: &mut Recorder) {
+    /// reads them any more. Gives those that are open still.
+    pub(super) fn record_the_rest(&self, recorder: &mut Recorder) -> Vec<Arc<File>> {
         let mut buffer = [0; AT_ONCE];
+        let mut open = Vec::new();
         for (stream, pipe) in &*self.pipes.lock().unwrap_or_else(PoisonError::into_inner) {
             let Some(pipe) = pipe.upgrade() else { continue };
             let mut left = waiting_bytes(&*pipe);
@@ -105,7 +106,9 @@ impl Shared {
                     recorder.store();
                 }
             }
+            open.push(pipe);
         }
+        open
     }
 
     /// Leaves the pipes to another process, which reads what it does not record.
