@@ -1,6 +1,8 @@
 //! `--per`: once per calendar period.
 
-use crate::support::Scene;
+use rusqlite::Connection;
+
+use crate::support::{Scene, until};
 
 #[test]
 fn a_second_call_of_the_same_period_is_silent_and_has_the_same_status() {
@@ -59,4 +61,35 @@ fn what_makes_no_sense_is_refused_before_the_store_is_opened() {
         assert_eq!(scene.runs(), 0);
         assert!(!scene.store().exists(), "{words}");
     }
+}
+
+/// Seconds since 1970.
+fn now() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
+/// `TZ` of a zone in which a day begins at this second.
+fn begins_a_day(second: i64) -> String {
+    let into = second.rem_euclid(86_400);
+    format!("DAY{}:{:02}:{:02}", into / 3600, into / 60 % 60, into % 60)
+}
+
+#[test]
+fn a_day_that_begins_while_a_claim_waits_for_the_store_is_a_new_operation() {
+    let scene = Scene::new();
+    scene.behave("exit 1");
+    scene.attempt("k --per day --max-attempts 1").status(1).run();
+    let midnight = now() + 2;
+    let foreign = Connection::open(scene.store()).unwrap();
+    foreign.execute_batch("BEGIN IMMEDIATE").unwrap();
+    scene.behave(":");
+    let call = scene.attempt("k --per day --max-attempts 1 --store-timeout 30s");
+    let running = call.env("TZ", &begins_a_day(midnight)).spawn();
+    // A command is forked before its key is claimed.
+    until("the claim has begun", || scene.wrappers().len() == 2);
+    until("the day has begun", || now() >= midnight);
+    foreign.execute_batch("ROLLBACK").unwrap();
+    running.finish();
+    let keys = scene.keys();
+    assert_ne!(keys[0], keys[1], "a new day is a new operation");
 }

@@ -171,8 +171,7 @@ fn decide_once(chain: &[Seen], request: &Request, terms: &OnceTerms, now: &Now) 
         return Decision::Run(plan(newest, request, Continues::Nothing));
     };
     let attempt = &seen.attempt;
-    let earlier = terms.since.is_some_and(|since| attempt.started < since);
-    if earlier && !seen.counts(now) {
+    if terms.is_of_the_past(attempt, now) && !seen.counts(now) {
         return Decision::Run(plan(newest, request, Continues::Nothing));
     }
     let same = attempt.fingerprint == request.fingerprint;

@@ -24,7 +24,7 @@ pub enum Per {
 }
 
 /// A calendar that a key follows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calendar {
     /// How often.
     pub per: Per,

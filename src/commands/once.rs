@@ -20,7 +20,6 @@ use std::time::Instant;
 
 use crate::claim::attempt::Attempt;
 use crate::claim::decide::{Busy, Decision, Request, Terms};
-use crate::claim::period::Calendar;
 use crate::cli::OnceArgs;
 use crate::exit::{self, Ending};
 use crate::process::launch::Streams;
@@ -31,7 +30,6 @@ use super::Context;
 use super::call::account::Account;
 use super::call::wait::Woken;
 use super::call::{Asked, Call, Won};
-use super::keeping::calendar;
 use cgi::answers::Answers;
 pub(super) use cgi::{cgi, excuse};
 use replay::Recorded;
@@ -41,7 +39,6 @@ pub(super) use step::step;
 struct Once<'a> {
     call: Call<'a>,
     args: &'a OnceArgs,
-    calendar: Option<Calendar>,
     /// What is to be seen to where the output is the answer to a request.
     answers: Option<Answers<'a>>,
     /// What is kept of such an answer where there is no room for it.
@@ -64,7 +61,7 @@ pub(super) fn run(context: &Context, args: &OnceArgs) -> anyhow::Result<Ending> 
     let subject = context.subject_to_claim(&key)?;
     let mut account = Account::open(context, args.run.report.as_ref(), &subject)?;
     let ending = ask::request(args, subject)
-        .and_then(|request| Once::new(context, args, request, &mut account))
+        .map(|request| Once::new(context, args, request, &mut account))
         .and_then(Once::run);
     conclude(context, account, ending)
 }
@@ -88,10 +85,9 @@ impl<'a> Once<'a> {
         args: &'a OnceArgs,
         request: Request,
         account: &'a mut Account,
-    ) -> anyhow::Result<Self> {
-        let calendar = calendar(&args.keep)?;
+    ) -> Self {
         let call = Call::new(context, &args.run, request, account);
-        Ok(Self { call, args, calendar, answers: None, least: Vec::new() })
+        Self { call, args, answers: None, least: Vec::new() }
     }
 
     fn run(mut self) -> anyhow::Result<Ending> {
@@ -180,17 +176,11 @@ impl<'a> Once<'a> {
         }
     }
 
-    /// What the attempt gave that this call has waited for; and in which period it is.
+    /// What the attempt gave that this call has waited for.
     fn given(&mut self, store: &mut dyn Store) -> anyhow::Result<Given> {
         let call = &mut self.call;
-        let found = match &self.calendar {
-            None => Ok(None),
-            // A wait may last into the next one; the store's clock is that of all hosts.
-            Some(calendar) => store.now().map(|now| Some((calendar, now.wall))),
-        };
-        let found = found.and_then(|found| Ok((found, call.waiting.given(store, &call.request)?)));
-        let (period, given) = match found {
-            Ok(found) => found,
+        let given = match call.waiting.given(store, &call.request) {
+            Ok(given) => given,
             Err(error) => {
                 call.give_more_time(store);
                 return Ok(match call.again_or::<()>(error)? {
@@ -199,10 +189,6 @@ impl<'a> Once<'a> {
                 });
             }
         };
-        if let Some((calendar, now)) = period {
-            let since = calendar.period(now)?.start;
-            call.request.terms = Terms::Once(ask::terms(self.args, Some(since)));
-        }
         if let Terms::Once(terms) = &mut call.request.terms {
             // It may end between this look and the claim.
             terms.awaited = call.waiting.awaited();

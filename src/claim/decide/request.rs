@@ -7,7 +7,8 @@ use super::super::fence::Fence;
 use super::super::fingerprint::Fingerprint;
 use super::super::id::{OperationId, Token};
 use super::super::key::Subject;
-use super::super::time::WallMs;
+use super::super::period::Calendar;
+use super::super::time::Now;
 
 /// Whether a record in force is set aside (`--rerun`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,9 +82,9 @@ pub struct OnceTerms {
     pub on_crash: OnCrash,
     /// The most attempts of one operation.
     pub max_attempts: Option<u32>,
-    /// The start of the present calendar period: what began before it, and is
-    /// over, counts as absent.
-    pub since: Option<WallMs>,
+    /// The calendar whose periods count: what began in an earlier one than the present,
+    /// and is over, counts as absent.
+    pub calendar: Option<Calendar>,
     /// Which keys are to be had.
     pub of: Of,
     /// The attempt that has been waited for, if one has: a failure as new as that is shared.
@@ -91,6 +92,13 @@ pub struct OnceTerms {
 }
 
 impl OnceTerms {
+    /// Whether this began in an earlier calendar period than the present.
+    pub(super) fn is_of_the_past(&self, attempt: &Attempt, now: &Now) -> bool {
+        // After the years that a calendar covers there is no other period.
+        let period = self.calendar.as_ref().and_then(|calendar| calendar.period(now.wall).ok());
+        period.is_some_and(|period| attempt.started < period.start)
+    }
+
     /// Whether this failure is shared, of a command that whoever asks has waited for.
     pub(super) fn share(&self, failed: &Attempt) -> bool {
         self.rerun == Rerun::No

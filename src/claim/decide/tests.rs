@@ -3,9 +3,11 @@
 use super::super::attempt::{Attempt, Origin, State};
 use super::super::fence::Fence;
 use super::super::outcome::Outcome;
+use super::super::period::{Calendar, Per};
 use super::super::samples::{attempt, fingerprint, now, request};
 use super::super::time::{Expiry, Until, WallMs};
 use super::*;
+use jiff::tz::{Offset, TimeZone};
 
 fn seen(attempt: Attempt, life: Life) -> Seen {
     Seen { attempt, life }
@@ -250,15 +252,22 @@ fn a_rerun_without_a_record_is_an_ordinary_run() {
     assert_eq!(plan.origin, Origin::Ordinary);
 }
 
+/// Once per hour, where one begins at that time.
+fn hourly(from: &Now) -> OnceTerms {
+    let seconds = i32::try_from(from.wall.0 / 1000).unwrap();
+    let zone = TimeZone::fixed(Offset::from_seconds(-seconds).unwrap());
+    OnceTerms { calendar: Some(Calendar { per: Per::Hour, zone }), ..OnceTerms::default() }
+}
+
 #[test]
 fn what_an_earlier_period_left_behind_counts_as_absent() {
     let mut today = request(9);
-    today.terms = Terms::Once(OnceTerms { since: Some(WallMs(1_000_001)), ..OnceTerms::default() });
+    today.terms = Terms::Once(hourly(&now(1000)));
     today.fingerprint = fingerprint("b");
     for chain in
         [ended(State::Done), ended(State::Failed), ended(State::Interrupted), running(Life::Gone)]
     {
-        let plan = run(decide(&[chain], &today, &now(5)));
+        let plan = run(decide(&[chain], &today, &now(1000)));
         assert_eq!((plan.generation, plan.number), (2, 1));
         assert_eq!(plan.operation, today.new_operation);
         assert!(plan.takes_over.is_none());
@@ -266,15 +275,24 @@ fn what_an_earlier_period_left_behind_counts_as_absent() {
 }
 
 #[test]
+fn the_period_is_the_one_in_which_it_is_decided() {
+    let mut today = request(9);
+    today.terms = Terms::Once(hourly(&now(1000)));
+    let chain = [ended(State::Failed)];
+    assert_eq!(run(decide(&chain, &today, &now(999))).number, 2);
+    assert_eq!(run(decide(&chain, &today, &now(1000))).number, 1);
+}
+
+#[test]
 fn a_run_that_crosses_into_the_next_period_keeps_its_key() {
     let mut today = request(9);
-    today.terms = Terms::Once(OnceTerms { since: Some(WallMs(1_000_001)), ..OnceTerms::default() });
-    assert!(matches!(decide(&[running(Life::Alive)], &today, &now(5)), Decision::Busy(_)));
+    today.terms = Terms::Once(hourly(&now(1000)));
+    assert!(matches!(decide(&[running(Life::Alive)], &today, &now(1000)), Decision::Busy(_)));
 }
 
 #[test]
 fn what_the_same_period_has_on_record_is_replayed() {
     let mut today = request(9);
-    today.terms = Terms::Once(OnceTerms { since: Some(now(0).wall), ..OnceTerms::default() });
+    today.terms = Terms::Once(hourly(&now(0)));
     assert!(matches!(decide(&[ended(State::Done)], &today, &now(5)), Decision::Replay(_)));
 }

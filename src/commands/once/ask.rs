@@ -9,7 +9,6 @@ use crate::claim::decide::{OnceTerms, Request, Rerun, Terms};
 use crate::claim::fingerprint::Fingerprint;
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Key, Subject};
-use crate::claim::time::WallMs;
 use crate::cli::once::KeySource;
 use crate::cli::{OnceArgs, first_word};
 use crate::exit::Refusal;
@@ -17,6 +16,7 @@ use anyhow::Context as _;
 
 use super::super::asking::{fingerprint, past};
 use super::super::context::random;
+use super::super::keeping::calendar;
 
 /// The key of this call; nothing where there is none, and none is needed.
 #[expect(clippy::disallowed_methods, reason = "the caller names the variable that has the key")]
@@ -63,15 +63,15 @@ pub(super) fn request_for(
         },
         lease: args.claim_ttl(),
         parent: None,
-        terms: Terms::Once(terms(args, None)),
+        terms: Terms::Once(terms(args)?),
     })
 }
 
-/// How the operation is to run once, in the calendar period that began then.
-pub(super) fn terms(args: &OnceArgs, since: Option<WallMs>) -> OnceTerms {
-    OnceTerms {
+/// How the operation is to run once.
+fn terms(args: &OnceArgs) -> anyhow::Result<OnceTerms> {
+    Ok(OnceTerms {
         rerun: if args.rerun { Rerun::Yes } else { Rerun::No },
-        since,
+        calendar: calendar(&args.keep)?,
         ..past(&args.outcome.history)
-    }
+    })
 }

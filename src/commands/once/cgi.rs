@@ -120,7 +120,7 @@ fn guarded(context: &Context, args: CgiArgs, key: &Key, scope: &Scope) -> anyhow
     let args = args.as_once(key);
     let ending = match fingerprint {
         Ok(fingerprint) => ask::request_for(&args, subject, fingerprint)
-            .and_then(|request| Once::new(context, &args, request, &mut account))
+            .map(|request| Once::new(context, &args, request, &mut account))
             .and_then(|once| {
                 Once { answers: Some(Answers { statuses: &statuses, extent }), ..once }.run()
             }),

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::claim::attempt::Extent;
-use crate::claim::decide::UnresolvedWhy;
+use crate::claim::decide::{Terms, UnresolvedWhy};
 use crate::claim::duration::for_people;
 use crate::claim::held::Claim;
 use crate::claim::outcome::Outcome;
@@ -114,7 +114,11 @@ impl Once<'_> {
             && self.args.outcome.record().keeps(ended.outcome)
             && !ours;
         let verdict = if is_record {
-            Verdict::Recorded { keep: keep(&self.args.keep, self.calendar.as_ref(), started) }
+            let calendar = match &self.call.request.terms {
+                Terms::Once(terms) => terms.calendar.as_ref(),
+                Terms::Lease(_) => None,
+            };
+            Verdict::Recorded { keep: keep(&self.args.keep, calendar, started) }
         } else {
             Verdict::Failed { rest: self.args.outcome.retry_after }
         };

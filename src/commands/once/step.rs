@@ -35,9 +35,8 @@ pub(in crate::commands) fn step(context: &Context, args: StepArgs) -> anyhow::Re
     let step = Subject::step(attempt.operation, name);
     let request = ask::request(&args, step)
         .map(|request| Request { parent: Some(attempt.ownership(&subject)), ..request });
-    let ending = request
-        .and_then(|request| Once::new(context, &args, request, &mut account))
-        .and_then(Once::run);
+    let ending =
+        request.map(|request| Once::new(context, &args, request, &mut account)).and_then(Once::run);
     conclude(context, account, ending)
 }
 
