@@ -93,3 +93,22 @@ fn a_day_that_begins_while_a_claim_waits_for_the_store_is_a_new_operation() {
     let keys = scene.keys();
     assert_ne!(keys[0], keys[1], "a new day is a new operation");
 }
+
+#[test]
+fn who_waits_for_what_the_day_before_began_runs_for_its_own_day() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    let holder = scene.holder("k --per day");
+    let midnight = now() + 1;
+    until("the day has begun", || now() >= midnight);
+    scene.behave(":");
+    let day = begins_a_day(midnight);
+    let waiter = scene.attempt("k --per day -q --wait forever").env("TZ", &day).spawn();
+    scene.await_waiters(1);
+    gate.open();
+    holder.finish();
+    waiter.finish();
+    let keys = scene.keys();
+    assert_eq!(keys.len(), 2, "the new day has its own run");
+    assert_ne!(keys[0], keys[1], "a new day is a new operation");
+}

@@ -8,8 +8,9 @@
 use std::time::Duration;
 
 use super::attempt::{Attempt, Origin, State};
+use super::fence::Fence;
 use super::holder::{Life, Tie};
-use super::id::OperationId;
+use super::id::{OperationId, Token};
 use super::time::Now;
 
 pub use request::{LeaseTerms, Of, OnCrash, OnceTerms, Request, Rerun, Terms};
@@ -114,6 +115,9 @@ pub struct Busy {
     pub retry_after: Option<Duration>,
     /// Everybody who holds it, any of whose ends may change the answer.
     pub holders: Vec<Seen>,
+    /// The attempt whose end is given to whoever waits for it, if one's is: that of an
+    /// earlier calendar period is nothing to who comes in this one.
+    pub gives: Option<(Fence, Token)>,
 }
 
 /// Why a key cannot be had now.
@@ -171,7 +175,8 @@ fn decide_once(chain: &[Seen], request: &Request, terms: &OnceTerms, now: &Now) 
         return Decision::Run(plan(newest, request, Continues::Nothing));
     };
     let attempt = &seen.attempt;
-    if terms.is_of_the_past(attempt, now) && !seen.counts(now) {
+    let is_of_the_past = terms.is_of_the_past(attempt, now);
+    if is_of_the_past && !seen.counts(now) {
         return Decision::Run(plan(newest, request, Continues::Nothing));
     }
     let same = attempt.fingerprint == request.fingerprint;
@@ -182,6 +187,7 @@ fn decide_once(chain: &[Seen], request: &Request, terms: &OnceTerms, now: &Now) 
             attempt: attempt.clone(),
             why: BusyWhy::Held(seen.life),
             holders: vec![seen.clone()],
+            gives: (!is_of_the_past).then_some((attempt.fence, attempt.token)),
         }),
         State::Done if !seen.expired(now) => {
             if !same {
@@ -219,6 +225,7 @@ fn after_failure(
             why: BusyWhy::Resting,
             retry_after: Some(left),
             holders: Vec::new(),
+            gives: None,
         });
     }
     let continues = if same { Continues::Operation(failed) } else { Continues::Nothing };

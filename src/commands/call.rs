@@ -301,7 +301,8 @@ impl<'a, R> Call<'a, R> {
     pub(super) fn nested(&mut self, attempt: Attempt) -> Ending {
         let sentence = self.topic().nested(&attempt);
         let why = BusyWhy::Held(Life::Alive);
-        self.busy(&Busy { attempt, why, retry_after: None, holders: Vec::new() }, &sentence)
+        let busy = Busy { attempt, why, retry_after: None, holders: Vec::new(), gives: None };
+        self.busy(&busy, &sentence)
     }
 
     /// What is not to be had, now or later, without somebody's doing something.

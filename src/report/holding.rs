@@ -147,7 +147,13 @@ mod tests {
         let mut attempt = attempt(1, State::Running);
         attempt.tie = tie;
         let retry_after = (tie != Tie::Process).then(|| Duration::from_secs(40));
-        let busy = Busy { attempt, why: BusyWhy::Held(life), retry_after, holders: Vec::new() };
+        let busy = Busy {
+            attempt,
+            why: BusyWhy::Held(life),
+            retry_after,
+            holders: Vec::new(),
+            gives: None,
+        };
         let subject = &request(1).subject;
         let topic = Topic { subject, step: None, options: " --store s", now: now(3000).wall };
         topic.busy(&busy)

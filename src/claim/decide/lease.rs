@@ -70,6 +70,7 @@ fn busy(in_the_way: &[&Seen], now: &Now) -> Decision {
         why,
         retry_after: in_the_way.iter().filter_map(|seen| seen.keeps(now)).min(),
         holders: holders.map(|seen| (*seen).clone()).collect(),
+        gives: None,
     })
 }
 

@@ -296,3 +296,15 @@ fn what_the_same_period_has_on_record_is_replayed() {
     today.terms = Terms::Once(hourly(&now(0)));
     assert!(matches!(decide(&[ended(State::Done)], &today, &now(5)), Decision::Replay(_)));
 }
+
+#[test]
+fn the_end_of_a_run_is_given_to_who_waits_for_it_in_its_own_period() {
+    let chain = [running(Life::Alive)];
+    for (from, gives) in [(now(0), true), (now(1000), false)] {
+        let mut waiter = request(9);
+        waiter.terms = Terms::Once(hourly(&from));
+        let Decision::Busy(busy) = decide(&chain, &waiter, &now(1000)) else { panic!("not busy") };
+        let attempt = &chain[0].attempt;
+        assert_eq!(busy.gives, gives.then_some((attempt.fence, attempt.token)));
+    }
+}

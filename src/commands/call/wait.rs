@@ -192,9 +192,8 @@ impl<R> Call<'_, R> {
     /// Arranges to be woken, and says how long to wait at the most.
     fn prepare(&mut self, store: &mut dyn Store, busy: &Busy) -> Option<Duration> {
         let attempt = &busy.attempt;
-        if busy.why != BusyWhy::Resting {
-            self.waiting.awaited = Some((attempt.fence, attempt.token));
-        }
+        // What has been waited for since its own period is given in the next one, too.
+        self.waiting.awaited = busy.gives.or(self.waiting.awaited);
         if self.live.lock_file().is_none() {
             return Some(self.listen(store, busy));
         }
