@@ -209,6 +209,12 @@ impl Attempt {
         self.end.as_ref().and_then(|end| end.output)
     }
 
+    /// Whether it has ended by itself, with an end that can be given to others.
+    #[must_use]
+    pub fn has_given(&self) -> bool {
+        matches!(self.state, State::Done | State::Failed) && self.outcome().is_some()
+    }
+
     /// How its command ended, if that is known.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {

@@ -72,7 +72,7 @@ pub enum Decision {
     Claimed(Attempt),
     /// It may run, if it gets this next attempt into the store.
     Run(Box<Plan>),
-    /// The outcome is on record, or a failure is shared.
+    /// The outcome is on record, or shared with who has waited for it.
     Replay(Attempt),
     /// Somebody holds the key, or it rests after a failure.
     Busy(Busy),
@@ -170,6 +170,9 @@ fn decide_once(chain: &[Seen], request: &Request, terms: &OnceTerms, now: &Now) 
     if terms.of == Of::Missing {
         return Decision::Known(newest.attempt.clone());
     }
+    if newest.attempt.fingerprint == request.fingerprint && terms.share(&newest.attempt) {
+        return Decision::Replay(newest.attempt.clone());
+    }
     let newest = Some(newest);
     let Some(seen) = chain.iter().find(|seen| !seen.is_passed_over(now)) else {
         return Decision::Run(plan(newest, request, Continues::Nothing));
@@ -213,9 +216,6 @@ fn after_failure(
     now: &Now,
 ) -> Decision {
     let same = failed.fingerprint == request.fingerprint;
-    if same && terms.share(failed) {
-        return Decision::Replay(failed.clone());
-    }
     if same && exhausted(failed, terms) {
         return unresolved(failed, UnresolvedWhy::Exhausted);
     }

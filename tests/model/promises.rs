@@ -56,7 +56,9 @@ impl Promise {
             Self::OneCommand => "no more commands live under a name than it has slots",
             Self::Inert => "a call of a stranger changes nothing",
             Self::MinHold => "a name is kept for as long as was asked for",
-            Self::Shared => "who has waited for a command that failed does not run it again",
+            Self::Shared => {
+                "who has waited for a command is given its end and does not run it again"
+            }
         }
     }
 }
@@ -287,11 +289,12 @@ fn gets_somewhere(setting: &Setting, world: &World) -> bool {
     answers.iter_mut().any(|answer| open(answer)) && !answers.iter().any(shut)
 }
 
-/// Whether an attempt is a failure of what a worker has waited for, or a newer one.
+/// Whether an attempt is the end of what a worker has waited for, or a newer one.
 pub(super) fn is_shared(setting: &Setting, world: &World, worker: usize, row: &Attempt) -> bool {
     let awaited = world.workers[worker].awaited.is_some_and(|awaited| row.fence >= awaited);
     let same = row.fingerprint == *setting.fingerprint(worker);
-    awaited && same && row.state == State::Failed && row.outcome().is_some()
+    let ended = matches!(row.state, State::Done | State::Failed);
+    awaited && same && ended && row.outcome().is_some()
 }
 
 /// Whether a name was had though all its slots were held or resting.

@@ -39,16 +39,16 @@ pub(super) fn rerun_for_long() -> Setting {
     Setting { calls: [2, 2, 1], budget, ..rerun() }
 }
 
-/// To run once, where who comes to a held key waits for its end.
+/// To run once, where who comes to a held key waits for its end; a record expires.
 pub(super) fn waiting() -> Setting {
-    let budget = Budget { crashes: 1, losses: 1, failures: 1, ..NOTHING };
+    let budget = Budget { ticks: 1, crashes: 1, losses: 1, failures: 1, ..NOTHING };
     let setting = Setting::new(once(OnCrash::Rerun), Knows::Lives, 1, [2, 1, 1], budget);
-    Setting { waits: true, ..setting }
+    Setting { waits: true, keep: Some(1), ..setting }
 }
 
 /// The same with more of everything.
 pub(super) fn waiting_for_long() -> Setting {
-    let budget = Budget { crashes: 1, losses: 1, failures: 1, forgets: 1, ..NOTHING };
+    let budget = Budget { ticks: 1, crashes: 1, losses: 1, failures: 1, forgets: 1, ..NOTHING };
     Setting { budget, ..waiting() }
 }
 

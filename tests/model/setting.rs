@@ -78,7 +78,7 @@ pub(super) enum Sight {
     Resting,
     /// A sweep removes something.
     Swept,
-    /// A failure is shared with who has waited for it.
+    /// An end is shared with who has waited for it.
     Shared,
 }
 

@@ -87,7 +87,7 @@ pub struct OnceTerms {
     pub calendar: Option<Calendar>,
     /// Which keys are to be had.
     pub of: Of,
-    /// The attempt that has been waited for, if one has: a failure as new as that is shared.
+    /// The attempt that has been waited for, if one has: an end as new as that is shared.
     pub awaited: Option<Fence>,
 }
 
@@ -99,11 +99,12 @@ impl OnceTerms {
         period.is_some_and(|period| attempt.started < period.start)
     }
 
-    /// Whether this failure is shared, of a command that whoever asks has waited for.
-    pub(super) fn share(&self, failed: &Attempt) -> bool {
+    /// Whether this is the end, shared, of a command that whoever asks has waited for: a
+    /// failure, and a record that has expired meanwhile, too.
+    pub(super) fn share(&self, attempt: &Attempt) -> bool {
         self.rerun == Rerun::No
-            && self.awaited.is_some_and(|awaited| failed.fence >= awaited)
-            && failed.outcome().is_some()
+            && self.awaited.is_some_and(|awaited| attempt.fence >= awaited)
+            && attempt.has_given()
     }
 }
 

@@ -155,6 +155,35 @@ fn who_has_waited_for_a_failure_or_an_earlier_attempt_is_given_it_instead_of_a_r
 }
 
 #[test]
+fn who_has_waited_for_a_rerun_that_failed_is_given_it_whatever_the_record_below() {
+    let failed = exited(rerun(State::Failed, Life::Gone).attempt);
+    let mut waiter = request(9);
+    let awaited = Some(failed.fence);
+    waiter.terms = Terms::Once(OnceTerms { awaited, ..OnceTerms::default() });
+    for expiry in [Expiry::Never, Expiry::At(now(0).wall)] {
+        let mut record = attempt(1, State::Done);
+        record.end.as_mut().unwrap().expiry = expiry;
+        let chain = [seen(failed.clone(), Life::Gone), seen(record, Life::Gone)];
+        let decision = decide(&chain, &waiter, &now(0));
+        let Decision::Replay(given) = decision else { panic!("not a replay: {decision:?}") };
+        assert_eq!(given.generation, failed.generation);
+    }
+}
+
+#[test]
+fn who_has_waited_for_what_has_expired_meanwhile_is_given_it_and_others_run() {
+    let mut done = exited(attempt(1, State::Done));
+    done.end.as_mut().unwrap().expiry = Expiry::At(now(0).wall);
+    let awaited = Some(done.fence);
+    let chain = [seen(done, Life::Gone)];
+    let mut waiter = request(9);
+    run(decide(&chain, &waiter, &now(0)));
+    // Also where the next period has begun since.
+    waiter.terms = Terms::Once(OnceTerms { awaited, ..hourly(&now(1000)) });
+    assert!(matches!(decide(&chain, &waiter, &now(1000)), Decision::Replay(_)));
+}
+
+#[test]
 fn a_failure_with_another_fingerprint_is_not_shared() {
     let mut other = request(9);
     let failed = seen(exited(attempt(1, State::Failed)), Life::Gone);

@@ -106,17 +106,14 @@ impl Waiting {
             return Ok(None);
         }
         let mut chain = store.chain(&request.subject)?;
-        let has_given = |attempt: &Attempt| {
-            matches!(attempt.state, State::Done | State::Failed) && attempt.outcome().is_some()
-        };
         let is_awaited = |attempt: &Attempt| (attempt.fence, attempt.token) == (fence, token);
-        let Some(at) = chain.iter().position(|a| is_awaited(a) && has_given(a)) else {
+        let Some(at) = chain.iter().position(|a| is_awaited(a) && a.has_given()) else {
             return Ok(None);
         };
         // A failure keeps its output until two more have followed it. Whoever comes so late
         // is given the newest.
         let operation = chain[at].operation;
-        let is_newest = |attempt: &Attempt| attempt.operation == operation && has_given(attempt);
+        let is_newest = |attempt: &Attempt| attempt.operation == operation && attempt.has_given();
         let newest = || chain.iter().position(is_newest);
         let at = if has_let_go_of_output(&chain[at]) { newest().unwrap_or(at) } else { at };
         Ok(Some(chain.swap_remove(at)))
