@@ -1,6 +1,6 @@
 //! `forget` drops one key on purpose.
 
-use crate::support::Scene;
+use crate::support::{Scene, finished, until};
 
 #[test]
 fn a_forgotten_key_runs_again() {
@@ -76,6 +76,23 @@ fn a_failure_can_be_forgotten_with_its_retry_after() {
     scene.behave(":");
     scene.attempt("k --retry-after 1h").run();
     assert_eq!(scene.runs(), 2);
+}
+
+#[test]
+fn who_waits_for_a_key_or_a_name_that_rests_notices_that_it_was_forgotten() {
+    let scene = Scene::new();
+    scene.behave("exit 1");
+    scene.attempt("k --retry-after 1h").status(1).run();
+    scene.behave(":");
+    scene.held("n --min-hold 1h").run();
+    let key = scene.attempt("k -v --retry-after 1h --wait forever").any_stderr();
+    let name = scene.held("n -v --wait forever").any_stderr();
+    let waiters = [key.spawn(), name.spawn()];
+    until("they wait", || waiters.iter().all(|waiter| !waiter.stderr_so_far().is_empty()));
+    scene.call("forget k").run();
+    scene.call("forget n --kind lease").run();
+    finished(waiters);
+    assert_eq!(scene.runs(), 4);
 }
 
 #[test]

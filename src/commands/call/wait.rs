@@ -42,6 +42,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// get lost.
 const LOST_WORD: Duration = Duration::from_secs(15);
 
+/// The longest pause between two looks at a key that rests: of a person who forgets it
+/// nobody tells us.
+const LOOKS_AT_REST: Duration = Duration::from_secs(5);
+
 /// How the wait of a call stands.
 pub(in crate::commands) struct Waiting {
     limit: Limit,
@@ -195,7 +199,7 @@ impl<R> Call<'_, R> {
             return Some(self.listen(store, busy));
         }
         if busy.why == BusyWhy::Resting {
-            return busy.retry_after;
+            return busy.retry_after.map(|rest| rest.min(LOOKS_AT_REST));
         }
         let mut told_of =
             |seen: &Seen| seen.tells_of_its_end() && self.block_on(seen.attempt.fence);
