@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
+
 use crate::support::processes::{cpu_ticks, ignores, switches};
 use crate::support::{Scene, Signal, until};
 
@@ -39,6 +41,30 @@ fn a_waiter_that_comes_when_the_failure_has_let_go_of_its_output_is_given_the_ne
     waiter.signal(Signal::SIGCONT);
     waiter.finish();
     assert_eq!(scene.runs(), 4);
+}
+
+#[test]
+fn a_waiter_that_comes_when_nothing_of_the_failures_output_is_left_is_given_its_status() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    scene.behave("read x <gate; echo gone; exit 3");
+    let holder = scene.begun(scene.attempt("k").stdout("gone\n").status(3));
+    let call = scene.attempt("k -q -w forever").status(3);
+    let waiter = call.note(&["k: none of its output is on record"]).spawn();
+    scene.await_waiters(1);
+    waiter.signal(Signal::SIGSTOP);
+    gate.open();
+    holder.finish();
+    scene.behave("exit 4");
+    for _ in 0..2 {
+        scene.attempt("k").status(4).run();
+    }
+    // As those leave behind who give a claim back before their command has begun.
+    let store = Connection::open(scene.store()).unwrap();
+    store.execute("UPDATE attempt SET exit_code = NULL WHERE exit_code = 4", []).unwrap();
+    waiter.signal(Signal::SIGCONT);
+    waiter.finish();
+    assert_eq!(scene.runs(), 3);
 }
 
 #[test]

@@ -209,6 +209,13 @@ impl Attempt {
         self.end.as_ref().and_then(|end| end.output)
     }
 
+    /// Whether nothing is left of what a failure printed.
+    #[must_use]
+    pub fn has_let_go_of_output(&self) -> bool {
+        let gone = OutputSummary { bytes: 0, extent: Extent::Truncated };
+        self.state == State::Failed && self.output() == Some(gone)
+    }
+
     /// Whether it has ended by itself, with an end that can be given to others.
     #[must_use]
     pub fn has_given(&self) -> bool {

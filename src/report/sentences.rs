@@ -196,7 +196,12 @@ impl Topic<'_> {
     /// Only the first part of an output is there.
     #[must_use]
     pub fn truncated(&self, output: OutputSummary) -> String {
-        format!("{}: only the first {} bytes of its output are on record", self.key(), output.bytes)
+        match output.bytes {
+            0 => format!("{}: none of its output is on record", self.key()),
+            bytes => {
+                format!("{}: only the first {bytes} bytes of its output are on record", self.key())
+            }
+        }
     }
 
     /// A name was lost to somebody else.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::claim::attempt::{Attempt, Extent, OutputSummary, State};
+use crate::claim::attempt::{Attempt, State};
 use crate::claim::decide::{Busy, BusyWhy, Request, Rerun, Seen, Terms};
 use crate::claim::duration::Limit;
 use crate::claim::fence::Fence;
@@ -119,7 +119,7 @@ impl Waiting {
         let operation = chain[at].operation;
         let is_newest = |attempt: &Attempt| attempt.operation == operation && attempt.has_given();
         let newest = || chain.iter().position(is_newest);
-        let at = if has_let_go_of_output(&chain[at]) { newest().unwrap_or(at) } else { at };
+        let at = if chain[at].has_let_go_of_output() { newest().unwrap_or(at) } else { at };
         Ok(Some(chain.swap_remove(at)))
     }
 
@@ -309,12 +309,6 @@ impl<R> Call<'_, R> {
         let by_ancestor = || attempt.tie != Tie::Time && is_here() && ancestors::include(holder);
         attempt.state == State::Running && (held_above().contains(&attempt.token) || by_ancestor())
     }
-}
-
-/// Whether nothing is left of what a failure printed.
-fn has_let_go_of_output(attempt: &Attempt) -> bool {
-    let gone = OutputSummary { bytes: 0, extent: Extent::Truncated };
-    attempt.state == State::Failed && attempt.output() == Some(gone)
 }
 
 fn lock(fences: &Mutex<Vec<Fence>>) -> MutexGuard<'_, Vec<Fence>> {
