@@ -84,7 +84,7 @@ fn a_day_that_begins_while_a_claim_waits_for_the_store_is_a_new_operation() {
     foreign.execute_batch("BEGIN IMMEDIATE").unwrap();
     scene.behave(":");
     let call = scene.attempt("k --per day --max-attempts 1 --store-timeout 30s");
-    let running = call.env("TZ", &begins_a_day(midnight)).spawn();
+    let running = call.env("TZ", begins_a_day(midnight)).spawn();
     // A command is forked before its key is claimed.
     until("the claim has begun", || scene.wrappers().len() == 2);
     until("the day has begun", || now() >= midnight);
