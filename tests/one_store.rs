@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::support::processes::state;
-use crate::support::{Scene, Signal, until};
+use crate::support::{Scene, Signal, Stopped, until};
 
 /// Longer than the shortest lease there is.
 const PAST_THE_LEASE: Duration = Duration::from_millis(2600);
@@ -108,4 +108,21 @@ fn what_such_a_command_failed_with_is_in_the_line_that_settles_it() {
     fs::remove_dir_all(scene.state_folder()).unwrap();
     gate.open();
     running.finish();
+}
+
+#[test]
+#[ignore = "needs strace: cargo test -- --ignored"]
+fn a_store_that_is_replaced_while_it_is_opened_is_not_taken_for_the_new_one() {
+    let scene = Scene::new();
+    scene.attempt("earlier").run();
+    let beside = |suffix: &str| scene.state_folder().join(format!("store.db{suffix}"));
+    let call = scene.attempt("k").status(125).note(&["store.db", "removed or replaced"]);
+    // The last of its files that is opened.
+    let opening = Stopped::after(&scene, call, "openat", &beside("-shm"));
+    for suffix in ["", "-wal", "-shm"] {
+        fs::rename(beside(suffix), scene.path(&format!("old{suffix}"))).unwrap();
+    }
+    scene.attempt("k").run();
+    opening.go_on().finish();
+    assert_eq!(scene.runs(), 2, "what is in the new store was run again");
 }

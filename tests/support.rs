@@ -20,6 +20,7 @@ mod running;
 mod scene;
 pub(crate) mod servers;
 mod stand_in;
+mod stopped;
 mod terminal;
 mod wall_clock;
 
@@ -32,5 +33,6 @@ pub(crate) use nix::sys::signal::Signal;
 pub(crate) use poll::{finished, until};
 pub(crate) use running::Running;
 pub(crate) use scene::{BIN, Scene};
+pub(crate) use stopped::Stopped;
 pub(crate) use terminal::Terminal;
 pub(crate) use wall_clock::{WallClock, dynamic};

@@ -47,6 +47,8 @@ use super::{
     Answer, Chain, Completion, Dropped, Finding, Force, Frames, Liveness, Owned, Spool, Store,
     StoreError, Sweep, Swept, Unrecorded,
 };
+use open::Opened;
+use place::Identity;
 use steps::Patience;
 
 pub use examining::examine_place;
@@ -66,8 +68,8 @@ pub enum Access {
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
-    /// The device and inode of the open file: its name may get another.
-    file: (u64, u64),
+    /// Which file is open.
+    file: Identity,
     clock: Arc<dyn Clock + Send + Sync>,
     patience: Patience,
     /// The last attempt that was completed here.
@@ -95,10 +97,9 @@ impl SqliteStore {
         timeout: Duration,
         clock: Arc<dyn Clock + Send + Sync>,
     ) -> Result<Option<Self>, StoreError> {
-        let Some((connection, patience)) = open::open(path, access, timeout)? else {
+        let Some(Opened { connection, patience, file }) = open::open(path, access, timeout)? else {
             return Ok(None);
         };
-        let file = place::identity(path).unwrap_or_default();
         Ok(Some(Self {
             connection,
             path: path.to_owned(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::place::{self, Standing, beside};
+use super::place::{self, Identity, Standing, beside};
 use super::schema::{APPLICATION_ID, DISGUISES, MIGRATIONS, NEWEST};
 use super::steps::Patience;
 use super::{Access, failure};
@@ -22,13 +22,20 @@ use crate::store::{StoreError, Trouble};
 /// the time, a fresh run 1.05; with 1024 no less].
 const PAGE: u32 = 2048;
 
+/// A connection, and which file it is to.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) patience: Patience,
+    pub(super) file: Identity,
+}
+
 /// Opens the file; nothing with [`Access::Read`] where there is no store yet.
 pub(super) fn open(
     path: &Path,
     access: Access,
     timeout: Duration,
-) -> Result<Option<(Connection, Patience)>, StoreError> {
-    let Some(standing) = place::prepare(path, access)? else {
+) -> Result<Option<Opened>, StoreError> {
+    let Some((standing, file)) = place::prepare(path, access)? else {
         return Ok(None);
     };
     if standing == Standing::ReadOnly && is_unindexed(path) {
@@ -67,7 +74,7 @@ pub(super) fn open(
     if access == Access::Write && is_untouched(&beside(path, "-wal")) {
         sync_names(path)?;
     }
-    Ok(Some((connection, patience)))
+    Ok(Some(Opened { connection, patience, file }))
 }
 
 /// Whether there is a log and no index of it, which SQLite would make.

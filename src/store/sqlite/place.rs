@@ -26,9 +26,18 @@ pub(super) enum Standing {
     ReadOnly,
 }
 
+/// A file by its device and inode: its name may get another.
+pub(super) type Identity = (u64, u64);
+
 /// Checks the file and its folder, creating both where `access` allows.
 /// Nothing when there is no file and none may be made.
-pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, StoreError> {
+///
+/// Says which file it was. It is asked for before the file is opened: another that takes
+/// the name meanwhile is never taken for the one that is open.
+pub(super) fn prepare(
+    path: &Path,
+    access: Access,
+) -> Result<Option<(Standing, Identity)>, StoreError> {
     let found = match fs::metadata(path) {
         Ok(found) => Some(found),
         Err(why) if why.kind() == io::ErrorKind::NotFound => None,
@@ -44,17 +53,16 @@ pub(super) fn prepare(path: &Path, access: Access) -> Result<Option<Standing>, S
     }
     let shared = check_folder(&folder)?;
     check_file_system(&folder)?;
-    let standing = match found {
+    Ok(Some(match found {
         Some(metadata) => {
             let standing = check_file(path, &folder, &metadata, access)?;
             if shared == Folder::Shared && standing == Standing::Ours {
                 check_companions(path)?;
             }
-            standing
+            (standing, identity_of(&metadata))
         }
-        None => create_file(path, &folder)?,
-    };
-    Ok(Some(standing))
+        None => (create_file(path, &folder)?, identity(path).unwrap_or_default()),
+    }))
 }
 
 /// The longest name of a store, in bytes: file systems allow 255, and the longest
@@ -72,9 +80,13 @@ pub(super) fn check_name(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The device and inode of a file; nothing when it is gone.
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+/// Which file has a name; nothing when it is gone.
+pub(super) fn identity(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().as_ref().map(identity_of)
+}
+
+fn identity_of(metadata: &Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
 }
 
 /// The folder that a path lies in.

@@ -1,0 +1,42 @@
+//! A call that stops in its middle, through `strace`.
+
+use std::path::Path;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::poll::until;
+use super::{Call, Running, Scene};
+
+/// A call that stands still until it is let go on.
+pub(crate) struct Stopped {
+    running: Running,
+    pid: i32,
+}
+
+impl Stopped {
+    /// Starts a call and waits until it has stopped at the end of a system call on a file,
+    /// which may be the first (`openat`) or another (`openat:when=2`).
+    #[track_caller]
+    pub(crate) fn after(scene: &Scene, call: Call<'_>, at: &str, file: &Path) -> Self {
+        let (name, when) = at.split_once(':').unwrap_or((at, "when=1"));
+        let inject = format!("inject={name}:signal=STOP:{when}");
+        let (trace, _) = scene.next_outputs();
+        let call = call.through(["strace", "-f", "-e", &inject, "-P"]).through([file]);
+        let running = call.through(["-o".as_ref(), trace.as_path()]).spawn();
+        let mut pid = None;
+        until(&format!("the call has stopped at {at}"), || {
+            let trace = std::fs::read_to_string(&trace).unwrap_or_default();
+            let stopped = trace.lines().find_map(|line| line.split_once(" --- stopped by"));
+            pid = stopped.and_then(|(pid, _)| pid.trim().parse().ok());
+            pid.is_some()
+        });
+        Self { running, pid: pid.expect("it has just stopped") }
+    }
+
+    /// Lets it go on.
+    pub(crate) fn go_on(self) -> Running {
+        kill(Pid::from_raw(self.pid), Signal::SIGCONT).expect("the call can be signalled");
+        self.running
+    }
+}
