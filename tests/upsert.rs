@@ -1,6 +1,10 @@
 //! `complete --upsert-missing`: an end that is recorded though the store has lost what it
 //! knew of the key, and never over what anybody else did.
 
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+
+use crate::large_output::spools;
 use crate::support::{Done, Scene, finished, until};
 
 /// A token that nobody drew in this store.
@@ -116,4 +120,20 @@ fn a_result_that_cannot_be_read_leaves_nothing_behind() {
     scene.write("nowhere", "found");
     scene.with_token(words, token).run();
     assert_eq!(scene.state("k"), "done");
+}
+
+#[test]
+fn a_large_result_is_spared_by_a_prune_that_comes_while_it_is_read() {
+    let scene = Scene::new();
+    let result = vec![b'x'; 2_000_000];
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let call = scene.with_token("complete k --upsert-missing --result -", STRANGE);
+    let running = call.stdin(OwnedFd::from(reader).into()).spawn();
+    writer.write_all(&result).unwrap();
+    until("there is a file of it", || scene.state_folder().exists() && spools(&scene).len() == 1);
+    scene.call("prune --older-than 1d").run();
+    drop(writer);
+    running.finish();
+    scene.begin("k --claim-ttl 1h").status(10).stdout(&result).run();
+    assert_eq!(spools(&scene).len(), 1, "it has one name");
 }

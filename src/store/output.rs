@@ -3,8 +3,8 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::claim::attempt::OutputSummary;
@@ -111,20 +111,22 @@ pub enum Spool {
 }
 
 impl Spool {
-    /// Makes the file, for reading and writing, and for nobody else.
+    /// Makes the file, for reading and writing, and for nobody else. A draft is locked for
+    /// as long as it is open, which shows that it is not left behind.
     ///
     /// # Errors
     /// When it cannot be made, or is there already.
     pub fn create(&self) -> io::Result<File> {
         match self {
-            Self::Named(path) | Self::Draft(path) => {
-                let mut options = OpenOptions::new();
-                let file =
-                    options.read(true).write(true).create_new(true).mode(0o600).open(path)?;
-                // Whatever the umask.
-                file.set_permissions(Permissions::from_mode(0o600))?;
-                Ok(file)
-            }
+            Self::Named(path) => create(path),
+            Self::Draft(path) => loop {
+                let file = create(path)?;
+                file.lock()?;
+                // Before it was locked it may have been removed like one that is left behind.
+                if file.metadata()?.nlink() > 0 {
+                    return Ok(file);
+                }
+            },
             Self::Unnamed => tempfile::tempfile(),
         }
     }
@@ -136,6 +138,14 @@ impl Spool {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create_new(true).mode(0o600).open(path)?;
+    // Whatever the umask.
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
 }
 
 #[cfg(test)]

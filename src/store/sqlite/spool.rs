@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -135,18 +135,8 @@ impl SqliteStore {
         })?;
         let Some(token) = token.map(Token) else { return Ok(None) };
         let path = path(&self.path, fence, &token);
-        // Whatever lies there in place of it is not followed, and not waited for.
-        let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-        let opened = OpenOptions::new().read(true).custom_flags(flags).open(&path);
-        let opened = opened.and_then(|file| {
-            let found = file.metadata()?;
-            if !found.is_file() {
-                return Err(io::Error::other("it is no file"));
-            }
-            Ok(Frames::File(Arc::new(file), found.len()))
-        });
-        match opened {
-            Ok(frames) => Ok(Some(frames)),
+        match open(&path) {
+            Ok((file, length)) => Ok(Some(Frames::File(Arc::new(file), length))),
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(why) => Err(StoreError::new(
                 Trouble::Other,
@@ -155,11 +145,10 @@ impl SqliteStore {
         }
     }
 
-    /// Removes the files whose attempt is gone, or has its output in the
-    /// tables.
+    /// Removes the files that nobody needs any more.
     pub(super) fn remove_stray_spools(&self) -> Result<(), StoreError> {
         for spool in self.spools() {
-            if !self.is_needed(&spool)? {
+            if let Some(_stray) = self.stray(&spool)? {
                 // What cannot be removed now is tried again by the next prune.
                 let _ = fs::remove_file(spool.path);
             }
@@ -179,18 +168,47 @@ impl SqliteStore {
         found.collect()
     }
 
-    /// Whether a file holds what is nowhere else; or may, while it is a draft.
-    pub(super) fn is_needed(&self, spool: &SpoolFile) -> Result<bool, StoreError> {
-        self.read(|connection| {
+    /// A file that nobody needs any more: the attempt is gone, or has its output in the
+    /// tables; or whoever wrote the draft has ended.
+    pub(super) fn stray(&self, spool: &SpoolFile) -> Result<Option<Stray>, StoreError> {
+        if spool.role == Role::Draft {
+            return Ok(abandoned(&spool.path).map(|lock| Stray { _lock: Some(lock) }));
+        }
+        let is_needed = self.read(|connection| {
             connection.query_row(
-                "SELECT EXISTS (SELECT 1 FROM attempt
-                        WHERE fence = ?1 AND token = ?2 AND (NOT ?3 OR state = 'running'))
+                "SELECT EXISTS (SELECT 1 FROM attempt WHERE fence = ?1 AND token = ?2)
                     AND NOT EXISTS (SELECT 1 FROM output WHERE fence = ?1)",
-                params![spool.fence.0, spool.token.0, spool.role == Role::Draft],
-                |row| row.get(0),
+                params![spool.fence.0, spool.token.0],
+                |row| row.get::<_, bool>(0),
             )
-        })
+        })?;
+        Ok((!is_needed).then_some(Stray { _lock: None }))
     }
+}
+
+/// A file that nobody needs, as long as this is kept.
+pub(super) struct Stray {
+    /// What keeps whoever has just made a draft from writing to it.
+    _lock: Option<File>,
+}
+
+/// A draft that nobody writes or records, locked while this is open.
+fn abandoned(path: &Path) -> Option<File> {
+    let (file, _) = open(path).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
+}
+
+/// Opens a file to read it. Whatever lies there in place of it is not followed, and not
+/// waited for.
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    Ok((file, found.len()))
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ impl SqliteStore {
         for spool in self.spools() {
             files += 1;
             bytes += fs::symlink_metadata(&spool.path).map_or(0, |metadata| metadata.len());
-            strays += u64::from(!self.is_needed(&spool)?);
+            strays += u64::from(self.stray(&spool)?.is_some());
         }
         let told = format!("{files} files beside the store, {}", size::for_people(bytes));
         let lost = self.lost_outputs()?;
