@@ -47,7 +47,7 @@ pub use error::{StoreError, Trouble};
 pub use finding::{Finding, Grade};
 pub use heed::Heed;
 pub use output::{Frames, Output, Parts, Spool};
-pub use row::with_lives;
+pub use row::{seen_without_lock, with_lives};
 pub use values::{
     Chain, Completion, Dropped, Force, Keep, KeepUntil, LostWhy, Owned, Promised, Resumed, Sweep,
     SweepMode, Swept, Unlooked, Unrecorded, Verdict,

@@ -29,6 +29,7 @@ mod doctor_files;
 mod doctor_holders;
 mod doctor_race;
 mod documents;
+mod ends_between;
 mod environment;
 mod fail;
 mod fail_open;

@@ -118,7 +118,7 @@ fn a_store_that_is_replaced_while_it_is_opened_is_not_taken_for_the_new_one() {
     let beside = |suffix: &str| scene.state_folder().join(format!("store.db{suffix}"));
     let call = scene.attempt("k").status(125).note(&["store.db", "removed or replaced"]);
     // The last of its files that is opened.
-    let opening = Stopped::after(&scene, call, "openat", &beside("-shm"));
+    let opening = Stopped::after(&scene, call, "openat", Some(&beside("-shm")));
     for suffix in ["", "-wal", "-shm"] {
         fs::rename(beside(suffix), scene.path(&format!("old{suffix}"))).unwrap();
     }

@@ -35,7 +35,7 @@ use crate::process::tenure::until;
 use crate::report::form::Form;
 use crate::report::sentences::Topic;
 use crate::report::voice::{Voice, print};
-use crate::store::{StoreError, with_lives};
+use crate::store::{Chain, Store, StoreError, seen_without_lock, with_lives};
 use crate::text::quote;
 
 pub(super) use opening::Witness;
@@ -155,6 +155,32 @@ impl Context {
     /// Adds what is known of the holders, for people.
     pub(super) fn seen(&self, attempts: Vec<Attempt>) -> Result<(Vec<Seen>, Now), StoreError> {
         Ok((with_lives(attempts, &mut self.witness())?, self.now()))
+    }
+
+    /// The same for a chain that was read without a lock.
+    pub(super) fn seen_in(
+        &self,
+        store: &mut dyn Store,
+        chain: Chain,
+    ) -> Result<(Vec<Seen>, Now), StoreError> {
+        let Chain { subject, attempts } = chain;
+        let seen = seen_without_lock(attempts, &mut self.witness(), || store.chain(&subject))?;
+        Ok((seen, self.now()))
+    }
+
+    /// The same for one attempt of a chain; nothing if it has been removed since.
+    pub(super) fn seen_alone(
+        &self,
+        store: &mut dyn Store,
+        (subject, attempt): (&Subject, Attempt),
+    ) -> Result<Option<Seen>, StoreError> {
+        let fence = attempt.fence;
+        let read_again = || {
+            let chain = store.chain(subject)?;
+            Ok(chain.into_iter().filter(|found| found.fence == fence).collect())
+        };
+        let seen = seen_without_lock(vec![attempt], &mut self.witness(), read_again)?;
+        Ok(seen.into_iter().next())
     }
 
     /// The time by the store's clock, for people: as it was when the store was opened, and

@@ -7,6 +7,7 @@ mod race;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::claim::attempt::State;
 use crate::claim::duration::for_people;
 use crate::claim::key::Namespace;
 use crate::claim::standing::Standing;
@@ -18,7 +19,7 @@ use crate::process::clock;
 use crate::process::live::{Trial, try_locks};
 use crate::report::checkup;
 use crate::store::sqlite::examine_place;
-use crate::store::{Finding, Grade, Store, StoreError, with_lives};
+use crate::store::{Finding, Grade, Store, StoreError};
 
 use super::context::{Context, form, print_answer, print_document};
 use race::Raced;
@@ -99,19 +100,19 @@ fn stale_holders(context: &Context, store: &mut dyn Store) -> Result<Vec<Finding
         if !is_wanted(&subject.namespace) {
             continue;
         }
-        for seen in with_lives(vec![attempt], &mut context.witness())? {
-            let standing = Standing::of_attempt(&seen, subject.kind, &now);
-            if standing == Standing::Expired {
-                // A name whose time is over, which is what its time is for: whoever asks
-                // has it.
-                continue;
-            }
-            let options = context.options_for(&subject);
-            match context.topic_with(&subject, &options).stale(HOLDER, &seen, standing) {
-                None => running += 1,
-                Some(_) if stale.len() == TOLD => untold += 1,
-                Some(finding) => stale.push(finding),
-            }
+        // It may have ended meanwhile, and been removed.
+        let seen = context.seen_alone(store, (&subject, attempt))?;
+        let Some(seen) = seen.filter(|seen| seen.attempt.state == State::Running) else { continue };
+        let standing = Standing::of_attempt(&seen, subject.kind, &now);
+        if standing == Standing::Expired {
+            // A name whose time is over, which is what its time is for: whoever asks has it.
+            continue;
+        }
+        let options = context.options_for(&subject);
+        match context.topic_with(&subject, &options).stale(HOLDER, &seen, standing) {
+            None => running += 1,
+            Some(_) if stale.len() == TOLD => untold += 1,
+            Some(finding) => stale.push(finding),
         }
     }
     if untold > 0 {

@@ -13,21 +13,21 @@ use super::context::{Context, form, print_answer, print_document};
 
 /// Lists the keys of all namespaces, unless one is named.
 pub(super) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Ending> {
-    let chains = match context.open_to_read()? {
-        Some(mut store) => store.chains(context.named_namespace())?,
-        None => Vec::new(),
-    };
     let mut documents = Vec::new();
     let mut list = List::default();
-    for chain in chains {
-        let (seen, now) = context.seen(chain.attempts)?;
-        if !is_wanted(args, &chain.subject, &seen, &now) {
-            continue;
-        }
-        if args.json {
-            documents.push(document::key(&chain.subject, &seen, &[], &now));
-        } else {
-            list.push(&chain.subject, &seen, &now);
+    if let Some(mut store) = context.open_to_read()? {
+        for chain in store.chains(context.named_namespace())? {
+            let subject = chain.subject.clone();
+            let (seen, now) = context.seen_in(&mut *store, chain)?;
+            // It may have been removed meanwhile.
+            if seen.is_empty() || !is_wanted(args, &subject, &seen, &now) {
+                continue;
+            }
+            if args.json {
+                documents.push(document::key(&subject, &seen, &[], &now));
+            } else {
+                list.push(&subject, &seen, &now);
+            }
         }
     }
     if args.json {

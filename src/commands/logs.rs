@@ -105,18 +105,16 @@ fn follow(
         // Looked at first: what it has written by its end is all there.
         let chain = store.chain(subject)?;
         let found = chain.into_iter().find(|found| found.fence == attempt.fence);
-        let is_over = match found {
-            None => true,
-            Some(found) => {
-                *attempt = found.clone();
-                let (seen, now) = context.seen(vec![found])?;
-                seen.iter().all(|seen| {
-                    seen.attempt.state != State::Running
-                        || seen.life == Life::Orphaned
-                        || !seen.counts(&now)
-                })
-            }
+        let seen = match found {
+            None => None,
+            Some(found) => context.seen_alone(store, (subject, found))?,
         };
+        let is_over = seen.is_none_or(|seen| {
+            *attempt = seen.attempt.clone();
+            seen.attempt.state != State::Running
+                || seen.life == Life::Orphaned
+                || !seen.counts(&context.now())
+        });
         let pause = match context.place() {
             Place::File(_) => PAUSE,
             Place::Server(_) => PAUSE_FOR_END,

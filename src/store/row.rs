@@ -295,6 +295,31 @@ pub fn with_lives(
     seen.collect()
 }
 
+/// The same, without a lock, for a chain that was read. Whoever is gone may have recorded
+/// an end since then: what is seen of him goes with a chain that was read after he was.
+///
+/// # Errors
+/// When the lock file cannot be used, or the chain not be read again.
+pub fn seen_without_lock(
+    mut chain: Vec<Attempt>,
+    liveness: &mut dyn Liveness,
+    mut read_again: impl FnMut() -> Result<Vec<Attempt>, StoreError>,
+) -> Result<Vec<Seen>, StoreError> {
+    loop {
+        let seen = with_lives(chain, liveness)?;
+        let is_left = |seen: &Seen| {
+            seen.attempt.state == State::Running && matches!(seen.life, Life::Gone | Life::Orphaned)
+        };
+        if !seen.iter().any(is_left) {
+            return Ok(seen);
+        }
+        chain = read_again()?;
+        if chain.iter().eq(seen.iter().map(|seen| &seen.attempt)) {
+            return Ok(seen);
+        }
+    }
+}
+
 /// Whether a decision needs the attempts before this one: it does while what
 /// it has seen may be passed over.
 pub(crate) fn may_be_passed_over(attempt: &Attempt) -> bool {

@@ -4,6 +4,7 @@
 use std::fs;
 
 use doubletap::claim::attempt::Attempt;
+use doubletap::claim::decide::Decision;
 use doubletap::claim::fence::Fence;
 use doubletap::claim::held::Claim;
 use doubletap::claim::holder::Life;
@@ -76,6 +77,17 @@ fn sizes_are_those_of_the_files() {
 struct LastMoment {
     store: SqliteStore,
     claim: Option<Claim>,
+    life: Life,
+}
+
+/// What is seen of those who are gone.
+const LEFT: [Life; 2] = [Life::Gone, Life::Orphaned];
+
+impl LastMoment {
+    fn of(stage: &mut Stage, life: Life) -> Self {
+        let claim = Some(stage.won("k"));
+        Self { store: open(&stage.path(), LEASE, &stage.clock), claim, life }
+    }
 }
 
 impl Liveness for LastMoment {
@@ -89,17 +101,28 @@ impl Liveness for LastMoment {
         if let Some(claim) = self.claim.take() {
             let _ = self.store.complete(claim, &recorded()).unwrap();
         }
-        Ok(Life::Gone)
+        Ok(self.life)
     }
 }
 
 #[test]
 fn a_holder_that_ends_while_it_is_asked_about_is_not_interrupted() {
-    let mut stage = Stage::sqlite();
-    let claim = stage.won("k");
-    let store = open(&stage.path(), LEASE, &stage.clock);
-    let mut last_moment = LastMoment { store, claim: Some(claim) };
-    let survey = stage.store.survey(None, &mut last_moment).unwrap();
-    let keys: Vec<_> = survey.keys.into_iter().collect();
-    assert_eq!(keys, [((Kind::Once, Standing::Done), 1)]);
+    for life in LEFT {
+        let mut stage = Stage::sqlite();
+        let mut last_moment = LastMoment::of(&mut stage, life);
+        let survey = stage.store.survey(None, &mut last_moment).unwrap();
+        let keys: Vec<_> = survey.keys.into_iter().collect();
+        assert_eq!(keys, [((Kind::Once, Standing::Done), 1)], "{life:?}");
+    }
+}
+
+#[test]
+fn a_holder_that_ends_while_it_is_asked_about_has_left_a_record() {
+    for life in LEFT {
+        let mut stage = Stage::sqlite();
+        let mut last_moment = LastMoment::of(&mut stage, life);
+        let request = stage.request("k");
+        let decision = stage.store.look(&request, &mut last_moment).unwrap();
+        assert!(matches!(decision, Decision::Replay(_)), "{life:?}: {decision:?}");
+    }
 }

@@ -15,23 +15,30 @@ pub(crate) struct Stopped {
 }
 
 impl Stopped {
-    /// Starts a call and waits until it has stopped at the end of a system call on a file,
-    /// which may be the first (`openat`) or another (`openat:when=2`).
+    /// Starts a call and waits until it has stopped at the end of its first system call of
+    /// this name, on this file if one is named.
     #[track_caller]
-    pub(crate) fn after(scene: &Scene, call: Call<'_>, at: &str, file: &Path) -> Self {
-        let (name, when) = at.split_once(':').unwrap_or((at, "when=1"));
-        let inject = format!("inject={name}:signal=STOP:{when}");
+    pub(crate) fn after(scene: &Scene, call: Call<'_>, name: &str, file: Option<&Path>) -> Self {
+        let inject = format!("inject={name}:signal=STOP:when=1");
         let (trace, _) = scene.next_outputs();
-        let call = call.through(["strace", "-f", "-e", &inject, "-P"]).through([file]);
+        let mut call = call.through(["strace", "-f", "-e", &inject]);
+        if let Some(file) = file {
+            call = call.through(["-P".as_ref(), file]);
+        }
         let running = call.through(["-o".as_ref(), trace.as_path()]).spawn();
         let mut pid = None;
-        until(&format!("the call has stopped at {at}"), || {
+        until(&format!("the call has stopped at {name}"), || {
             let trace = std::fs::read_to_string(&trace).unwrap_or_default();
             let stopped = trace.lines().find_map(|line| line.split_once(" --- stopped by"));
             pid = stopped.and_then(|(pid, _)| pid.trim().parse().ok());
             pid.is_some()
         });
         Self { running, pid: pid.expect("it has just stopped") }
+    }
+
+    /// The process that stands still.
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid
     }
 
     /// Lets it go on.

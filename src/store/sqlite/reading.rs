@@ -11,7 +11,7 @@ use crate::claim::decide::{Decision, Request, decide};
 use crate::claim::fence::Fence;
 use crate::claim::id::{OperationId, Token};
 use crate::claim::key::{Namespace, Subject};
-use crate::store::{Chain, Frames, Liveness, StoreError, row, with_lives};
+use crate::store::{Chain, Frames, Liveness, StoreError, row, seen_without_lock};
 
 /// What a pragma says, where it is a number.
 pub(super) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
@@ -80,8 +80,8 @@ impl SqliteStore {
         {
             return Ok(Decision::ParentLost);
         }
-        let chain = self.read(|c| attempts(c, &request.subject, Depth::Decision))?;
-        Ok(decide(&with_lives(chain, liveness)?, request, &now))
+        let read = || self.read(|c| attempts(c, &request.subject, Depth::Decision));
+        Ok(decide(&seen_without_lock(read()?, liveness, read)?, request, &now))
     }
 
     pub(super) fn read_chain(&self, subject: &Subject) -> Result<Vec<Attempt>, StoreError> {

@@ -15,14 +15,12 @@ use rusqlite::{Connection, named_params};
 use super::reading::{Depth, attempts};
 use super::{SqliteStore, failure, place};
 use crate::claim::attempt::{Origin, State};
-use crate::claim::decide::Seen;
-use crate::claim::holder::Life;
 use crate::claim::key::{Key, Kind, Namespace, Subject};
 use crate::claim::standing::Standing;
 use crate::claim::survey::{KeyText, Ranking, Sizes, Survey};
 use crate::claim::time::{Expiry, Now, WallMs};
 use crate::store::unreadable::UnreadableRow;
-use crate::store::{Liveness, StoreError, Trouble, with_lives};
+use crate::store::{Liveness, StoreError, Trouble, seen_without_lock};
 
 /// Rows read at once.
 const BATCH: i64 = 10_000;
@@ -196,22 +194,12 @@ impl Walk<'_> {
     /// Finds the state of a key by all that says it.
     fn judge(&mut self, subject: &Subject) -> Result<(), StoreError> {
         let read = || self.store.read(|c| attempts(c, subject, Depth::Decision));
-        let mut chain = read()?;
-        loop {
-            let seen = with_lives(chain.clone(), self.liveness)?;
-            let is_lost =
-                |seen: &Seen| seen.attempt.state == State::Running && seen.life == Life::Gone;
-            // Whoever is gone may have recorded an end since the chain was read.
-            let again = if seen.iter().any(is_lost) { read()? } else { chain.clone() };
-            if again == chain {
-                if !seen.is_empty() {
-                    let standing = Standing::of_key(&seen, subject.kind, &self.store.clock.now());
-                    self.survey.key(subject.kind, standing);
-                }
-                return Ok(());
-            }
-            chain = again;
+        let seen = seen_without_lock(read()?, self.liveness, read)?;
+        if !seen.is_empty() {
+            let standing = Standing::of_key(&seen, subject.kind, &self.store.clock.now());
+            self.survey.key(subject.kind, standing);
         }
+        Ok(())
     }
 }
 
