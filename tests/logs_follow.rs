@@ -1,7 +1,8 @@
 //! `logs -f`: what an attempt writes, as it comes, until it ends.
 
-use crate::support::processes::{destroy, is_alive};
-use crate::support::{Scene, until};
+use crate::large_output::spools;
+use crate::support::processes::{destroy, has_open, is_alive};
+use crate::support::{Scene, Stopped, until};
 
 /// A command that writes to both streams, and more once the gate opens.
 const IN_TWO_PARTS: &str = "echo first; echo error >&2; read x <gate; echo last; exit 3";
@@ -92,4 +93,31 @@ fn a_flood_is_followed_byte_for_byte() {
     gate.open();
     let (ran, followed) = (running.finish(), logs.finish());
     assert!(ran.stdout == followed.stdout, "{} {}", ran.stdout.len(), followed.stdout.len());
+}
+
+#[test]
+#[ignore = "needs strace: cargo test -- --ignored"]
+fn an_output_whose_spool_was_given_up_is_given_from_the_tables() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    scene.attempt("earlier").run();
+    scene.behave("echo out; read x <gate");
+    // It has made its spool, and nothing is in it.
+    let call = scene.attempt("k").stdout("out\n");
+    let holder = Stopped::after(&scene, call, "fchmod", None);
+    let spool = spools(&scene).remove(0);
+    let logs = scene.call("logs -f k").stdout("out\n").spawn();
+    until("it is looked at", || has_open(logs.pid(), &spool));
+    let limit_files_of = |pid: i32, bytes: &str| {
+        let call = scene.call(&format!("--pid {pid} --fsize={bytes}:"));
+        call.program("prlimit".as_ref()).run();
+    };
+    let pid = holder.pid();
+    limit_files_of(pid, "0");
+    let holder = holder.go_on();
+    until("it is given up", || !spool.exists());
+    limit_files_of(pid, "unlimited");
+    gate.open();
+    holder.finish();
+    logs.finish();
 }

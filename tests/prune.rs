@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use crate::support::processes::has_open;
 use crate::support::{Call, Scene, Terminal, until};
 
 /// Prunes everything that ended more than a second ago, once `keys` of them have.
@@ -254,16 +255,10 @@ fn kept_waiting<'a>(scene: &'a Scene, prepare: impl FnOnce(Call<'a>) -> Call<'a>
     let began = Instant::now();
     let prune = prepare(scene.call("prune --older-than 1s --force").arg("--store-timeout=30s"));
     let prune = prune.spawn();
-    until("it has opened the store", || is_open(&scene.store(), prune.pid()));
+    until("it has opened the store", || has_open(prune.pid(), &scene.store()));
     until("it has waited for long", || began.elapsed() > Duration::from_secs(2));
     foreign.execute_batch("ROLLBACK").unwrap();
     prune.finish();
-}
-
-fn is_open(file: &std::path::Path, pid: i32) -> bool {
-    fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|fds| {
-        fds.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|to| to == file))
-    })
 }
 
 #[test]

@@ -131,7 +131,10 @@ fn follow(
             None => false,
         };
         if is_over || is_unwanted || reader_leaves_within(pause) {
-            return Ok(following.map(Follower::played));
+            let played = following.map(Follower::played);
+            // A spool that could not be written is given up, and what was to be in it is in
+            // the tables.
+            return Ok(played.filter(|played| played.bytes > 0 || attempt.output().is_none()));
         }
     }
 }

@@ -88,6 +88,13 @@ pub(crate) fn ignores(signal: Signal) -> bool {
     mask & (1 << (signal as i32 - 1)) != 0
 }
 
+/// Whether a process has a file open.
+pub(crate) fn has_open(pid: i32, file: &Path) -> bool {
+    fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|fds| {
+        fds.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|to| to == file))
+    })
+}
+
 /// How many lock requests on a file are blocked in the kernel.
 pub(crate) fn blocked_on(file: &Path) -> usize {
     let Ok(metadata) = fs::metadata(file) else {
