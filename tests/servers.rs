@@ -34,6 +34,8 @@ mod refusals;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod silence;
 #[cfg(any(feature = "postgres", feature = "redis"))]
+mod too_late;
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod unreadable;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod verbs;

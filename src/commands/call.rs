@@ -1,8 +1,8 @@
 //! A call that claims, and may run a command under its claim: what the verbs share that
 //! do.
 //!
-//! `wait` waits for what is busy, `clearing` sees to what predecessors left and gives back
-//! what cannot be used, `running` runs a command under a claim that
+//! `wait` waits for what is busy, `clearing` sees to what predecessors left, `giving_back`
+//! gives back what cannot be used, `running` runs a command under a claim that
 //! `keeper` renews, in the environment that `environment` makes, `unguarded` runs one
 //! without a claim, `account` writes the report line, and `trace` sends the span that says
 //! the same to a collector.
@@ -10,6 +10,7 @@
 pub(super) mod account;
 pub(super) mod clearing;
 pub(super) mod environment;
+mod giving_back;
 pub(super) mod keeper;
 pub(super) mod running;
 #[cfg(feature = "otel")]
@@ -54,6 +55,9 @@ const SLICE: Duration = Duration::from_millis(100);
 /// twice as long the next time, so that what takes longer comes to its end all the same.
 const SLICE_OF_SERVER: Duration = Duration::from_secs(2);
 
+/// Why a claim was given back whose answer came when its time was over, or nearly.
+pub(super) const TOO_LATE: &str = "it was won too late to be used";
+
 /// Why a claim was given back whose holder a signal has told to end.
 pub(super) const TOLD: &str = "told to end before it started";
 
@@ -70,6 +74,8 @@ pub(super) struct Call<'a, R = &'a RunArgs> {
     /// Whether they have told us to end, where a server is asked.
     pub(super) heed: Heed,
     pub(super) waiting: Waiting,
+    /// When the first claim was given back that could not be used.
+    pub(super) gives_up: Option<Instant>,
     pub(super) renewal: Renewal,
     /// A process that may end while we wait, and with it the reason to.
     pub(super) on_behalf_of: Option<Holder>,
@@ -136,6 +142,7 @@ impl<'a, R> Call<'a, R> {
             signals: None,
             heed: Heed::default(),
             waiting: Waiting::new(waits.wait),
+            gives_up: None,
             renewal: Renewal::Always,
             on_behalf_of: None,
             account,

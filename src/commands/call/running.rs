@@ -32,7 +32,7 @@ use crate::store::{Heed, Liveness as _, Owned, Store};
 use super::clearing::{Cleared, clear_remains};
 use super::environment::{late_names, late_variables};
 use super::keeper::{Keeper, Keeping};
-use super::{Asked, Call, Won};
+use super::{Call, TOO_LATE, Won};
 
 /// How far a claim that was won came.
 pub(in crate::commands) enum Begun {
@@ -118,7 +118,7 @@ impl Call<'_> {
         if claim.attempt().group != Some(newborn.group()) {
             // An earlier claim won it, for a command that is gone, and its answer was lost. Its
             // time has been passing since, and who takes over would look for nobody.
-            return self.give_up(store, claim, "the answer to its claim was lost");
+            return self.ask_again(store, claim, "the answer to its claim was lost");
         }
         self.tell_of_take_over(&claim);
         let prepared =
@@ -132,14 +132,15 @@ impl Call<'_> {
         if cleared == Cleared::No {
             return self.give_back(&mut *store, claim).map(Begun::Over);
         }
-        let tenure = Arc::new(Tenure::new(claim.attempt().lease, self.takers(), sent));
-        if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
-            return self.give_up(store, claim, "it was won too late to be used");
-        }
+        // A signal may have stopped us until another one came.
         let claim = match self.leave(&mut *store, claim) {
             Ok(ending) => return Ok(Begun::Over(ending)),
             Err(claim) => claim,
         };
+        let tenure = Arc::new(Tenure::new(claim.attempt().lease, self.takers(), sent));
+        if guard_of(&claim) == Guard::Lease && clock::boot() >= tenure.stop_at() {
+            return self.ask_again(store, claim, TOO_LATE);
+        }
         let running = match newborn.let_go(&late_variables(claim.attempt(), claim.subject().kind)) {
             Ok(running) => running,
             Err(why) => return self.not_started(store, claim, &why).map(Begun::Over),
@@ -160,21 +161,15 @@ impl Call<'_> {
         Ok(Begun::Running(Box::new(Under { claim, keeper, transacting, tenure, running, pump })))
     }
 
-    /// Gives back what cannot be used any more, so that it can be asked for again. If that
-    /// cannot be written just now, it is somebody else's until its time is over.
-    fn give_up(
+    /// Gives back what cannot be used any more.
+    fn ask_again(
         &mut self,
         mut store: Box<dyn Store>,
         claim: Claim,
         why: &str,
     ) -> anyhow::Result<Begun> {
-        if let Err(error) = self.release(&mut *store, claim, None, why)
-            && let Asked::Over(ending) = self.again_or::<()>(error)?
-        {
-            return Ok(Begun::Over(ending));
-        }
-        self.draw_anew()?;
-        Ok(Begun::Again(store))
+        let over = self.give_up(&mut *store, claim, why)?;
+        Ok(over.map_or_else(|| Begun::Again(store), Begun::Over))
     }
 
     fn takers(&self) -> Takers {

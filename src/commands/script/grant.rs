@@ -27,7 +27,7 @@ use super::super::call::account::Account;
 use super::super::call::clearing::{Cleared, clear_remains};
 use super::super::call::environment::{held_above, late_variables};
 use super::super::call::wait::Woken;
-use super::super::call::{Asked, Call};
+use super::super::call::{Asked, Call, TOO_LATE};
 use super::super::context::{Context, print_document};
 use super::super::playing::{Targets, are_whole, deliver};
 
@@ -130,17 +130,16 @@ impl Grant<'_> {
             Ok(Cleared::No) => return self.call.give_back(store, claim).map(Some),
             Err(error) => return self.call.leave_for(store, claim, error.into()).map(Some),
         }
-        let attempt = claim.attempt();
-        let now = self.call.context.now();
-        if attempt.tie != Tie::Process && attempt.until.left(&now).is_none() {
-            self.call.release(store, claim, None, "it was won too late to be used")?;
-            self.call.draw_anew()?;
-            return Ok(None);
-        }
+        // A signal may have stopped us until another one came.
         let claim = match self.call.leave(store, claim) {
             Ok(ending) => return Ok(Some(ending)),
             Err(claim) => claim,
         };
+        let attempt = claim.attempt();
+        let now = self.call.context.now();
+        if attempt.tie != Tie::Process && attempt.until.left(&now).is_none() {
+            return self.call.give_up(store, claim, TOO_LATE);
+        }
         let told = self.told(store, &claim).and_then(|told| Ok(hand_over(&told)?));
         if let Err(error) = told {
             let claim = match self.call.leave(store, claim) {

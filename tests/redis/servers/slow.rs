@@ -14,18 +14,8 @@ use crate::contract::completion::recorded;
 use crate::contract::stage::request;
 use crate::support::processes::state;
 use crate::support::servers::Redis;
-use crate::support::servers::hearing::{Ear, deaf, relayed, says};
+use crate::support::servers::hearing::{Ear, deaf, far, relayed, says};
 use crate::support::{Scene, Signal, until};
-
-/// A way to a server each of whose answers comes so many milliseconds later.
-fn far(text: &str, ms: &Arc<AtomicU64>) -> String {
-    let ms = Arc::clone(ms);
-    let answered: Arc<Ear> = Arc::new(move |_| {
-        thread::sleep(Duration::from_millis(ms.load(Ordering::SeqCst)));
-        ControlFlow::Continue(())
-    });
-    relayed(text, &deaf(), &answered)
-}
 
 /// A way to a server that never hears of a change.
 fn unheard(text: &str) -> String {

@@ -4,7 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// Hears what one side says before it is handed on, and may break the connection.
 pub(crate) type Ear = dyn Fn(&[u8]) -> ControlFlow<()> + Send + Sync;
@@ -32,6 +34,16 @@ pub(crate) fn relayed(text: &str, asked: &Arc<Ear>, answered: &Arc<Ear>) -> Stri
         }
     });
     format!("{way}localhost:{here}/{path}")
+}
+
+/// A way to a server each of whose answers comes so many milliseconds later.
+pub(crate) fn far(text: &str, ms: &Arc<AtomicU64>) -> String {
+    let ms = Arc::clone(ms);
+    let answered: Arc<Ear> = Arc::new(move |_| {
+        thread::sleep(Duration::from_millis(ms.load(Ordering::SeqCst)));
+        ControlFlow::Continue(())
+    });
+    relayed(text, &deaf(), &answered)
 }
 
 fn hand_on(mut from: TcpStream, mut to: TcpStream, ear: &Ear) {
