@@ -137,3 +137,21 @@ fn a_large_result_is_spared_by_a_prune_that_comes_while_it_is_read() {
     scene.begin("k --claim-ttl 1h").status(10).stdout(&result).run();
     assert_eq!(spools(&scene).len(), 1, "it has one name");
 }
+
+#[test]
+#[ignore = "needs strace: cargo test -- --ignored"]
+fn an_end_that_could_not_be_recorded_is_recorded_by_the_same_call_again() {
+    let scene = Scene::new();
+    scene.attempt("earlier").run();
+    let result = vec![b'x'; 2_000_000];
+    scene.write("result", &result);
+    let call = || scene.with_token("complete k --upsert-missing --result result", STRANGE);
+    // After the claim the file of the result is synced.
+    let failing = ["strace", "-f", "-o", "trace", "-e", "inject=fdatasync:error=EIO:when=2"];
+    let failed = call().through(failing).status(74);
+    failed.note(&["k: its end could not be recorded"]).run();
+    assert_eq!(scene.state("k"), "interrupted", "whoever asks for it is told of what is not known");
+    assert!(spools(&scene).is_empty());
+    call().note(&["k: recorded late"]).run();
+    scene.begin("k --claim-ttl 1h").status(10).stdout(&result).run();
+}
