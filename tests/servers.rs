@@ -33,7 +33,7 @@ mod pruning;
 mod refusals;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod silence;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(feature = "postgres")]
 mod too_late;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod unreadable;
