@@ -85,6 +85,7 @@ mod record;
 #[cfg(feature = "redis")]
 mod redis;
 mod refusal;
+mod relay;
 mod renew;
 mod replay;
 mod report;

@@ -13,6 +13,9 @@ use crate::claim::holder::{Group, Holder, PidNamespace, Reach, StartTime};
 use super::proc_stat::{self, ProcStat, Vital};
 use super::{descendants, host};
 
+/// The pause between two looks at those who are killed.
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// What is known of a command's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
@@ -78,16 +81,6 @@ pub fn presence_of(process: &Holder) -> Presence {
     }
 }
 
-/// Everybody below a process that started then, but for ourselves.
-fn below(pid: i32, start: StartTime) -> impl Iterator<Item = i32> {
-    let is_it = proc_stat::read(pid).is_some_and(|stat| stat.start == start);
-    let found = if is_it { descendants::of(pid) } else { Vec::new() };
-    let us = nix::unistd::getpid().as_raw();
-    // Whoever runs below it, as a nested call does, is no remains of it.
-    let found = if found.contains(&us) { Vec::new() } else { found };
-    found.into_iter()
-}
-
 fn group_has_members(group: &Group) -> bool {
     if killpg(Pid::from_raw(group.id), None) == Err(Errno::ESRCH) {
         return false;
@@ -114,26 +107,74 @@ fn group_has_members(group: &Group) -> bool {
 #[must_use]
 pub fn clear(group: &Group, wrapper: &Holder, limit: Duration) -> Presence {
     let target = Pid::from_raw(group.id);
-    if target == getpgrp() {
+    let deadline = Instant::now() + limit;
+    if target == getpgrp() || group.pid_namespace != host::pid_namespace() {
         return presence(group);
     }
-    let here = group.pid_namespace == host::pid_namespace();
-    if here && group.reach == Reach::Process {
-        for pid in below(group.id, group.start).chain(below(wrapper.pid, wrapper.start)) {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
+    if group.reach == Reach::Process {
+        return clear_family(group, wrapper, deadline);
     }
-    let deadline = Instant::now() + limit;
     loop {
         let found = presence(group);
         if found != Presence::Somebody || Instant::now() >= deadline {
             return found;
         }
         // It may have ended since: then the next look says so.
-        let _ = match group.reach {
-            Reach::Group => killpg(target, Signal::SIGKILL),
-            Reach::Process => kill(target, Signal::SIGKILL),
-        };
-        thread::sleep(Duration::from_millis(2));
+        let _ = killpg(target, Signal::SIGKILL);
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Ends a command that shares its wrapper's group, and whoever is below it. One that is
+/// stopped has no more children, and keeps those in sight that it has: nobody is killed
+/// before all stand still.
+fn clear_family(group: &Group, wrapper: &Holder, deadline: Instant) -> Presence {
+    let mut stopped: Vec<ProcStat> = Vec::new();
+    loop {
+        let found = family(group, wrapper, &stopped);
+        if found.is_empty() {
+            return Presence::Nobody;
+        }
+        let is_new = |it: &&ProcStat| stopped.iter().all(|known| !known.is_same(it));
+        let new: Vec<ProcStat> = found.iter().filter(is_new).copied().collect();
+        let is_late = Instant::now() >= deadline;
+        if new.is_empty() || is_late {
+            send_each(&found, Signal::SIGKILL);
+            thread::sleep(PAUSE);
+        } else {
+            send_each(&new, Signal::SIGSTOP);
+            stopped.extend(new);
+        }
+        if is_late {
+            return Presence::Somebody;
+        }
+    }
+}
+
+/// Who is left of a command that shares its wrapper's group: itself, those who are
+/// known to come from it, and everybody below them and below the wrapper.
+fn family(group: &Group, wrapper: &Holder, known: &[ProcStat]) -> Vec<ProcStat> {
+    let at = |pid, start| proc_stat::read(pid).filter(|stat| stat.start == start);
+    let known = known.iter().map(|known| (known.pid, known.start));
+    let known = known.chain([(group.id, group.start)]);
+    let mut found: Vec<ProcStat> = known.filter_map(|(pid, start)| at(pid, start)).collect();
+    let roots = found.iter().copied().chain(at(wrapper.pid, wrapper.start));
+    let roots: Vec<i32> = roots.map(|stat| stat.pid).collect();
+    let below = if roots.is_empty() { Vec::new() } else { descendants::of(&roots) };
+    let us = nix::unistd::getpid().as_raw();
+    // Whoever runs below it, as a nested call does, is no remains of it.
+    if below.iter().all(|stat| stat.pid != us) {
+        found.extend(below);
+    }
+    found.retain(|stat| stat.vital == Vital::Living);
+    found.sort_unstable_by_key(|stat| stat.pid);
+    found.dedup_by_key(|stat| stat.pid);
+    found
+}
+
+fn send_each(processes: &[ProcStat], signal: Signal) {
+    for process in processes {
+        // It may have ended since: then the next look says so.
+        let _ = kill(Pid::from_raw(process.pid), signal);
     }
 }

@@ -23,6 +23,14 @@ pub struct ProcStat {
     pub start: StartTime,
 }
 
+impl ProcStat {
+    /// Whether both are of one process.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.pid, self.start) == (other.pid, other.start)
+    }
+}
+
 /// Whether a process can still do anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vital {
@@ -47,8 +55,13 @@ pub fn read_own() -> Option<ProcStat> {
 
 /// Every process that `/proc` shows.
 pub fn all() -> impl Iterator<Item = ProcStat> {
+    pids().filter_map(read)
+}
+
+/// The number of every process that `/proc` shows.
+pub fn pids() -> impl Iterator<Item = i32> {
     let names = fs::read_dir("/proc").into_iter().flatten().flatten();
-    names.filter_map(|found| read(found.file_name().to_str()?.parse().ok()?))
+    names.filter_map(|found| found.file_name().to_str()?.parse().ok())
 }
 
 /// The name stands in parentheses and may hold anything, parentheses too.

@@ -266,8 +266,11 @@ impl Supervision<'_> {
         }
         self.drained |= self.leave_at.is_some_and(|at| now >= at);
         if self.kill_at.is_some_and(|at| now >= at) {
-            self.kill_at = None;
-            self.give_up_at = Some(now + CLEARING);
+            let give_up_at = *self.give_up_at.get_or_insert(now + CLEARING);
+            // A group is killed at once. Of those who are found one by one each may have had
+            // a child before it was killed.
+            let again = self.running.group().reach == Reach::Process && now < give_up_at;
+            self.kill_at = again.then_some(now + LOOK_AGAIN);
             self.send_all(Signal::SIGKILL);
         }
         Ok(())

@@ -52,8 +52,8 @@ impl Supervision<'_> {
             }
             Reach::Group => {}
             Reach::Process => {
-                for pid in descendants::all() {
-                    let _ = kill(Pid::from_raw(pid), signal);
+                for process in descendants::all() {
+                    let _ = kill(Pid::from_raw(process.pid), signal);
                 }
             }
         }
