@@ -1,7 +1,10 @@
 //! A signal that ends the wrapper is the command's first, and then ours.
 
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+
 use crate::support::counting::{name, unignored};
-use crate::support::processes::{is_alive, state};
+use crate::support::processes::{children, is_alive, state};
 use crate::support::{Scene, Signal, until};
 
 const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
@@ -21,6 +24,26 @@ fn a_forwarded_signal_that_kills_the_command_kills_us_and_is_never_recorded() {
         scene.behave(":");
         scene.attempt("k --record any").run();
         assert_eq!(scene.runs(), 2);
+    }
+}
+
+#[test]
+#[ignore = "needs strace: cargo test -- --ignored"]
+fn one_that_reaches_the_command_first_and_us_when_it_has_ended_is_ours_all_the_same() {
+    // A call that is slow to look at what it has reaped.
+    let slow = ["strace", "-o", "trace", "-e", "inject=wait4:delay_exit=1000000"];
+    for signal in unignored(&[Signal::SIGTERM]) {
+        let scene = Scene::new();
+        let _gate = scene.gate();
+        let call = scene.hanging("k --record any").through(slow).dies_of(signal);
+        let running = scene.begun(call);
+        let command = scene.command_pid();
+        let [wrapper] = children(running.pid())[..] else { panic!("strace has started it") };
+        kill(Pid::from_raw(command), signal).unwrap();
+        until("the command is reaped", || state(command).is_none());
+        kill(Pid::from_raw(wrapper), signal).unwrap();
+        running.finish();
+        assert_eq!(scene.state("k"), "failed");
     }
 }
 

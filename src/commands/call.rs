@@ -237,7 +237,7 @@ impl<'a, R> Call<'a, R> {
                 answer => break answer,
             };
             let over = left <= slice_of_it || self.waiting.is_over();
-            let told = self.signals.as_mut().is_some_and(Signals::has_told_to_end);
+            let told = self.signals.as_mut().and_then(Signals::told_to_end_so_far).is_some();
             match error.trouble() {
                 Trouble::Locked if over || told => break Err(store.locked_for(limit)),
                 // It has not won: its lease counts from the next time.

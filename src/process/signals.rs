@@ -121,10 +121,10 @@ impl Signals {
         newest.or(self.remembered.take())
     }
 
-    /// Whether such a signal has come in; it is not forgotten by asking.
-    pub fn has_told_to_end(&mut self) -> bool {
+    /// The same; it is not forgotten by asking.
+    pub fn told_to_end_so_far(&mut self) -> Option<Signal> {
         self.remembered = self.told_to_end();
-        self.remembered.is_some()
+        self.remembered
     }
 
     /// What is set as soon as a signal comes in that tells us to end, and stays so: for who

@@ -16,6 +16,7 @@ use crate::place::Place;
 use crate::process::capture::Captured;
 use crate::process::clock;
 use crate::process::recorder::Recording;
+use crate::process::signals::Signals;
 use crate::process::source::Delivery;
 use crate::process::supervise::{Ended, Stopped};
 use crate::process::tenure::until;
@@ -49,6 +50,7 @@ impl Once<'_> {
             self.tell_of_trouble(&captured.recording);
         }
         let unfit = self.look_at_answer(captured.as_mut(), &ended);
+        self.hear_once_more(&mut ended);
         let judged = (validity, unfit);
         let completion = self.completion(claim.attempt().started, &ended, captured, judged);
         let extent = completion.output.as_ref().map(|o| (o.summary.bytes, o.summary.extent));
@@ -92,6 +94,14 @@ impl Once<'_> {
                 self.not_recorded((outcome, unwritten), next, &error)
             }
         }
+    }
+
+    /// Who tells everybody of a service to end may have reached the command first, and us
+    /// only when it had ended of that.
+    fn hear_once_more(&mut self, ended: &mut Ended) {
+        let Outcome::Signaled(number) = ended.outcome else { return };
+        let told = self.call.signals.as_mut().and_then(Signals::told_to_end_so_far);
+        ended.told = ended.told.or(told.filter(|signal| *signal as i32 == i32::from(number)));
     }
 
     fn completion(
