@@ -1,6 +1,8 @@
 //! `--validate`: a success is recorded only if a command of the caller's agrees.
 
-use crate::support::processes::is_alive;
+use std::time::{Duration, Instant};
+
+use crate::support::processes::{is_alive, state};
 use crate::support::{Call, Scene, Signal, until};
 
 /// An attempt with this validator.
@@ -144,6 +146,25 @@ fn one_that_hangs_is_stopped_at_the_timeout_and_nobody_of_it_is_left() {
     let child: i32 = scene.read("child").trim().parse().unwrap();
     assert!(!is_alive(child));
     assert_eq!(scene.state("k"), "failed");
+}
+
+#[test]
+fn what_it_judged_in_time_counts_though_its_call_slept_past_the_timeout() {
+    let scene = Scene::new();
+    let mut gate = scene.gate();
+    let validator = "echo $$ >looks; read x <gate";
+    let running = validated(&scene, "k --timeout 2s", validator).spawn();
+    until("it looks", || scene.read("looks").ends_with('\n'));
+    let validator: i32 = scene.read("looks").trim().parse().unwrap();
+    running.signal(Signal::SIGSTOP);
+    until("the call has stopped", || state(running.pid()) == Some('T'));
+    gate.open();
+    until("it has judged", || state(validator) == Some('Z'));
+    let judged = Instant::now();
+    until("its time is over", || judged.elapsed() > Duration::from_secs(2));
+    running.signal(Signal::SIGCONT);
+    running.finish();
+    assert_eq!(scene.state("k"), "done");
 }
 
 #[test]
