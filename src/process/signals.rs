@@ -140,7 +140,7 @@ impl Signals {
         for signal in self.handled.iter().filter(|signal| tells_to_end(**signal)) {
             signal_hook::flag::register(*signal as i32, Arc::clone(&told))?;
         }
-        if self.has_told_to_end() {
+        if self.told_to_end_so_far().is_some() {
             told.store(true, Ordering::SeqCst);
         }
         self.told = Some(Arc::clone(&told));
