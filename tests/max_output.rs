@@ -34,7 +34,7 @@ fn what_fits_exactly_is_whole() {
 fn zero_keeps_nothing_and_says_so() {
     let scene = Scene::new();
     call(&scene, "k --max-output 0").stdout("0123456789").run();
-    scene.once("k --max-output 0").sh(TEN_BYTES).note(&["first 0 bytes"]).run();
+    scene.once("k --max-output 0").sh(TEN_BYTES).note(&["none of its output is on record"]).run();
     scene.once("silent --max-output 0").sh("true").run();
     scene.once("silent --max-output 0").sh("true").run();
 }

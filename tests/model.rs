@@ -30,6 +30,7 @@
 //! | once, run again after a crash | 115,265 | 7 s | 936,852 | 83 s |
 //! | once, stop after a crash | 43,268 | 4 s | 600,557 | 47 s |
 //! | once, where who comes to a held key waits | 33,430 | 3 s | 678,577 | 75 s |
+//! | the same, and records expire meanwhile | 6,339 | 1 s | | |
 //! | once, where only the lease decides | 86,176 | 4 s | 1,324,090 | 82 s |
 //! | the same, and messages are lost | 71,477 | 3 s | | |
 //! | a name for one | 138,809 | 7 s | 1,728,112 | 111 s |

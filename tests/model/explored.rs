@@ -59,6 +59,7 @@ fn whoever_stops_after_a_crash_keeps_every_promise() {
 fn whoever_waits_keeps_every_promise() {
     let sights = [Sight::Busy, Sight::Shared, Sight::Replay, Sight::TakeOver, Sight::Claimed];
     explore(&scenes::waiting(), 33_000, &sights);
+    explore(&scenes::waiting_too_long(), 6_300, &[Sight::Shared, Sight::Replay]);
 }
 
 #[test]

@@ -39,17 +39,23 @@ pub(super) fn rerun_for_long() -> Setting {
     Setting { calls: [2, 2, 1], budget, ..rerun() }
 }
 
-/// To run once, where who comes to a held key waits for its end; a record expires.
+/// To run once, where who comes to a held key waits for its end.
 pub(super) fn waiting() -> Setting {
-    let budget = Budget { ticks: 1, crashes: 1, losses: 1, failures: 1, ..NOTHING };
+    let budget = Budget { crashes: 1, losses: 1, failures: 1, ..NOTHING };
     let setting = Setting::new(once(OnCrash::Rerun), Knows::Lives, 1, [2, 1, 1], budget);
-    Setting { waits: true, keep: Some(1), ..setting }
+    Setting { waits: true, ..setting }
 }
 
 /// The same with more of everything.
 pub(super) fn waiting_for_long() -> Setting {
-    let budget = Budget { ticks: 1, crashes: 1, losses: 1, failures: 1, forgets: 1, ..NOTHING };
+    let budget = Budget { crashes: 1, losses: 1, failures: 1, forgets: 1, ..NOTHING };
     Setting { budget, ..waiting() }
+}
+
+/// To wait as well, where a record may have expired when a waiter looks again.
+pub(super) fn waiting_too_long() -> Setting {
+    let budget = Budget { ticks: 1, crashes: 1, failures: 1, ..NOTHING };
+    Setting { calls: [2, 1, 0], keep: Some(1), budget, ..waiting() }
 }
 
 /// To run once, where a record lasts for ever.
