@@ -34,7 +34,7 @@ fn calls<'a>(scene: &'a Scene, words: &str) -> [Call<'a>; 3] {
 fn what_is_had_too_late_each_time_is_not_asked_for_beyond_the_time_for_the_store() {
     let [scene, _near] = scenes();
     let words = ["too late", "2s", "nothing has run"];
-    let told = calls(&scene, "--store-timeout 6s").map(|call| call.status(125).note(&words));
+    let told = calls(&scene, "--store-timeout 10s").map(|call| call.status(125).note(&words));
     finished(told.map(Call::spawn));
     assert_eq!(scene.runs(), 0);
 }
